@@ -1,0 +1,299 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What a robot perceives, as typed configuration.
+
+One definition serves ROS parameters, robot files and the command line: names, defaults, help
+and ranges stand here and nowhere else. A robot file is an ordinary ROS parameter file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from thinking_policy.situation.errors import SituationError
+
+NODE_NAME = 'thinking_policy'
+WITHIN_MESSAGE = (
+    '', 'norm', 'mean', 'min', 'max', 'rms', 'std', 'range_min', 'invalid_fraction', 'count',
+)
+OVER_TIME = ('last', 'mean', 'min', 'max', 'rms', 'std', 'invalid_fraction', 'count')
+TIME_SOURCES = ('receive', 'header')
+NAN = math.nan
+
+
+def option(default: Any, text: str, *, low: float | None = None, high: float | None = None,
+           choices: tuple[str, ...] = (), dynamic: bool = False) -> Any:
+    """Return a dataclass field that carries what a parameter descriptor needs.
+
+    Args:
+        default: Value where the configuration is silent.
+        text: One line for descriptors and `--help`; names the unit.
+        low: Smallest allowed number.
+        high: Largest allowed number.
+        choices: Allowed words, for text fields.
+        dynamic: Whether it may change while the node is active.
+    """
+    meta = {'text': text, 'low': low, 'high': high, 'choices': choices, 'dynamic': dynamic}
+    if isinstance(default, tuple):
+        return dataclasses.field(default_factory=lambda: default, metadata=meta)
+    return dataclasses.field(default=default, metadata=meta)
+
+
+@dataclass(frozen=True)
+class SignalConfig:
+    """One scalar over time."""
+
+    name: str = option('', 'name of the signal, unique')
+    topic: str = option('', 'topic; empty: this robot has no such signal')
+    type: str = option('', 'message type, such as sensor_msgs/msg/Imu')
+    field: str = option('', 'path into the message: a.b, a[2], effort[joint_name]')
+    within_message: str = option(
+        '', 'how an array or vector in one message becomes a number', choices=WITHIN_MESSAGE)
+    over_time: str = option(
+        'last', 'how the numbers of one sampling period become a sample', choices=OVER_TIME)
+    unit: str = option('', 'unit after scale and offset')
+    scale: float = option(1.0, 'multiplies the raw number')
+    offset: float = option(0.0, 'added after scaling')
+    absolute: bool = option(False, 'take the absolute value of the scaled number')
+    sentinels: tuple[float, ...] = option((), 'raw numbers that mean unknown, such as -1')
+    valid_low: float = option(NAN, 'values below are invalid; in the unit; .nan: no bound')
+    valid_high: float = option(NAN, 'values above are invalid; in the unit; .nan: no bound')
+    nominal_low: float = option(0.0, 'what the window shows as 0; in the unit')
+    nominal_high: float = option(1.0, 'what the window shows as 1; in the unit')
+    limit_low: float = option(NAN, 'falling below raises <name>_low; .nan: no event')
+    limit_high: float = option(NAN, 'rising above raises <name>_high; .nan: no event')
+    limit_hysteresis: float = option(
+        0.0, 'how far back inside before the event can come again; in the unit', low=0.0)
+    period_ticks: int = option(1, 'sampling period in ticks', low=1, high=100_000)
+    stale_s: float = option(2.0, 'a value older than this is stale; seconds', low=0.0)
+    time_source: str = option(
+        '', 'receive or header; empty: as the whole situation', choices=('', *TIME_SOURCES))
+
+
+@dataclass(frozen=True)
+class EventConfig:
+    """Where events come from, besides signals that cross a limit."""
+
+    diagnostics_topic: str = option(
+        '/diagnostics', 'diagnostic_msgs/DiagnosticArray; empty: not used')
+    diagnostics_exclude: tuple[str, ...] = option(
+        ('thinking_',), 'diagnostic names that start with one of these raise no event')
+    topics: tuple[str, ...] = option(
+        (), 'std_msgs/String topics whose text is the code of an event')
+    recent: int = option(16, 'E, how many recent events a situation holds', low=1, high=256)
+    known: int = option(
+        512, 'how many codes the table of last occurrences holds', low=1, high=100_000)
+
+
+@dataclass(frozen=True)
+class EpisodeConfig:
+    """Where one stretch of experience ends and the next begins."""
+
+    mission_topic: str = option(
+        '', 'std_msgs/String topic; another text begins another episode; empty: not used')
+    idle_gap_s: float = option(
+        60.0, 'so long without a usable value ends an episode; seconds', low=0.1)
+    max_length_s: float = option(
+        3600.0, 'an endless stream is cut at this length; seconds', low=1.0)
+
+
+@dataclass(frozen=True)
+class SituationConfig:
+    """Everything that decides which tensors a stream of messages becomes."""
+
+    tick_period_s: float = option(0.5, 'tick period in seconds', low=0.01, high=3600.0)
+    window_length: int = option(10, 'T, samples per signal in the window', low=1, high=1000)
+    time_source: str = option(
+        'receive', 'which time orders messages: receive or header', choices=TIME_SOURCES)
+    lateness_s: float = option(
+        0.1, 'header time: a tick waits this long for late messages; seconds', low=0.0, high=60.0)
+    clock_jump_s: float = option(
+        10.0, 'a forward step of the clock beyond this starts a new episode; seconds', low=0.1)
+    signals: tuple[SignalConfig, ...] = ()
+    events: EventConfig = EventConfig()
+    episode: EpisodeConfig = EpisodeConfig()
+
+    @property
+    def tick_period_ns(self) -> int:
+        """Tick period in nanoseconds."""
+        return round(self.tick_period_s * 1e9)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Signal names in window order."""
+        return tuple(signal.name for signal in self.signals)
+
+
+def configuration_from_mapping(values: Mapping[str, Any], source: str) -> SituationConfig:
+    """Build a configuration from nested names and values.
+
+    Signals stand as `signal_names: [a, b]` and `signals: {a: {...}, b: {...}}`, which ROS
+    parameters can carry; keys that belong to the node and not to the situation are left alone
+    by the caller. Unset values take the defaults above.
+
+    Args:
+        values: Nested mapping, such as a parameter file's `ros__parameters`.
+        source: File or node named in errors.
+
+    Raises:
+        SituationError: An unknown key, a wrong type, a number out of range or a signal without
+            settings; the message names the key, what was expected and what was found.
+    """
+    rest = dict(values)
+    names = rest.pop('signal_names', [])
+    settings = rest.pop('signals', {})
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
+        raise SituationError(f'{source}: signal_names: expected a list of names, found {names!r}')
+    if not isinstance(settings, Mapping):
+        raise SituationError(f'{source}: signals: expected a mapping, found {settings!r}')
+    if len(set(names)) != len(names):
+        raise SituationError(f'{source}: signal_names: {list(names)} names a signal twice')
+    for name in settings:
+        if name not in names:
+            raise SituationError(
+                f'{source}: signals.{name} is not in signal_names {list(names)}'
+                f'{_did_you_mean(name, names)}')
+    for name in names:
+        if name not in settings:
+            raise SituationError(f'{source}: signal_names has {name!r}, but signals.{name} is missing')
+    signals = tuple(
+        _checked_signal(
+            _build(SignalConfig, settings[name], f'{source}: signals.{name}', name=name),
+            f'{source}: signals.{name}')
+        for name in names)
+    events = _build(EventConfig, rest.pop('events', {}), f'{source}: events')
+    episode = _build(EpisodeConfig, rest.pop('episode', {}), f'{source}: episode')
+    return _build(SituationConfig, rest, source, signals=signals, events=events, episode=episode)
+
+
+def load_parameters(path: Path) -> dict[str, Any]:
+    """Return the `ros__parameters` that a ROS parameter file gives the policy node.
+
+    Sections for `/**` and for the node's name, in any namespace, are merged in that order.
+
+    Raises:
+        SituationError: Not readable, not YAML, or no parameters for the node.
+    """
+    try:
+        document = yaml.safe_load(path.read_text(encoding='utf-8'))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise SituationError(f'{path}: not a readable YAML file: {error}') from error
+    merged: dict[str, Any] = {}
+    if isinstance(document, dict):
+        sections = sorted(document, key=lambda name: str(name).strip('/') == NODE_NAME)
+        for section in sections:
+            if str(section).split('/')[-1] in ('**', NODE_NAME):
+                body = document[section]
+                values = body.get('ros__parameters') if isinstance(body, dict) else None
+                if isinstance(values, dict):
+                    _merge(merged, values)
+    if not merged:
+        raise SituationError(
+            f'{path}: expected "{NODE_NAME}: ros__parameters: ..." (or "/**:"), found none')
+    return merged
+
+
+def situation_keys() -> frozenset[str]:
+    """Return the top-level names in a parameter file that belong to the situation."""
+    return frozenset(f.name for f in dataclasses.fields(SituationConfig)) | {'signal_names'}
+
+
+def load_configuration(path: Path) -> SituationConfig:
+    """Read the situation's part of a robot file; the node's own parameters are left alone.
+
+    Raises:
+        SituationError: As `load_parameters` and `configuration_from_mapping`.
+    """
+    values = load_parameters(path)
+    keys = situation_keys()
+    return configuration_from_mapping(
+        {key: value for key, value in values.items() if key in keys}, str(path))
+
+
+def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
+    for key, value in values.items():
+        head, _, tail = str(key).partition('.')
+        if tail:
+            value = {tail: value}
+        if isinstance(value, Mapping):
+            child = into.setdefault(head, {})
+            if isinstance(child, dict):
+                _merge(child, value)
+                continue
+        into[head] = value
+
+
+def _did_you_mean(name: str, known: typing.Iterable[str]) -> str:
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f'; did you mean {close[0]!r}?' if close else ''
+
+
+def _build(kind: Any, values: Any, where: str, **given: Any) -> Any:
+    """Fill a dataclass from a mapping, refusing what it does not know or cannot hold."""
+    if not isinstance(values, Mapping):
+        raise SituationError(f'{where}: expected names and values, found {values!r}')
+    fields = {f.name: f for f in dataclasses.fields(kind) if f.metadata and f.name not in given}
+    hints = typing.get_type_hints(kind)
+    for key, value in values.items():
+        if key not in fields:
+            raise SituationError(f'{where}: unknown key {key!r}{_did_you_mean(key, fields)}')
+        given[key] = check_value(f'{where}.{key}', value, hints[key], fields[key].metadata)
+    return kind(**given)
+
+
+def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> Any:
+    """Return `value` as the type `hint` asks for, within the range of the field's metadata.
+
+    Raises:
+        SituationError: The message names `where`, the allowed range or words, and the value.
+    """
+    if isinstance(hint, types.GenericAlias):
+        (item, _) = typing.get_args(hint)
+        if not isinstance(value, (list, tuple)):
+            raise SituationError(f'{where}: expected a list, found {value!r}')
+        return tuple(check_value(where, entry, item, {}) for entry in value)
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise SituationError(f'{where}: expected {hint.__name__}, found {value!r}')
+    choices = meta.get('choices') or ()
+    if choices and value not in choices:
+        raise SituationError(
+            f'{where}: expected one of {[c for c in choices if c]}, found {value!r}'
+            f'{_did_you_mean(value, choices)}')
+    low, high = meta.get('low'), meta.get('high')
+    if (low is not None or high is not None) and not (
+            (low is None or value >= low) and (high is None or value <= high)):
+        bounds = f'{"-inf" if low is None else low}...{"inf" if high is None else high}'
+        raise SituationError(f'{where}: expected a number in {bounds}, found {value!r}')
+    return value
+
+
+def _checked_signal(signal: SignalConfig, where: str) -> SignalConfig:
+    if signal.topic and not (signal.type and signal.field):
+        missing = 'type' if not signal.type else 'field'
+        raise SituationError(f'{where}: has topic {signal.topic!r}, but {missing} is empty')
+    if not (math.isfinite(signal.nominal_low) and math.isfinite(signal.nominal_high)
+            and signal.nominal_low < signal.nominal_high):
+        raise SituationError(
+            f'{where}: expected nominal_low < nominal_high, both finite, '
+            f'found {signal.nominal_low}...{signal.nominal_high}')
+    if signal.valid_low > signal.valid_high:
+        raise SituationError(
+            f'{where}: expected valid_low <= valid_high, '
+            f'found {signal.valid_low}...{signal.valid_high}')
+    if signal.limit_low >= signal.limit_high:
+        raise SituationError(
+            f'{where}: expected limit_low < limit_high, '
+            f'found {signal.limit_low}...{signal.limit_high}')
+    return signal
