@@ -1,0 +1,158 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Entry of `thinking-policy`: finds the command, imports only what it needs, says errors."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import typer
+import typer.core
+import typer.main
+
+from thinking_policy import ThinkingPolicyError, __version__
+from thinking_policy.cli.remedies import remedy_for_import
+
+PROGRAM = 'thinking-policy'
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a command lives, and the line that `--help` shows before it is imported."""
+
+    module: str
+    summary: str
+
+
+COMMANDS = {
+    'run': Entry('thinking_policy.cli.run', 'Start the nodes: simulated robot, bag, or live robot.'),
+    'watch': Entry('thinking_policy.cli.watch', 'Show signals and activations as they change.'),
+    'bag': Entry('thinking_policy.cli.bag', 'Look into bags, turn CSV into a bag, export tensors.'),
+    'policy': Entry('thinking_policy.cli.policy', 'Show, verify and sign policy files.'),
+    'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine, each finding with its remedy.'),
+}
+
+
+@dataclass(frozen=True)
+class Invocation:
+    """What the command line said beside the command's own options."""
+
+    debug: bool = False
+    ros_args: tuple[str, ...] = ()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    Args:
+        arguments: Words after the program's name; `sys.argv` where None.
+
+    Returns:
+        0, what the command returned, 2 for an error that was said, 130 for Ctrl-C.
+    """
+    words, invocation = split_arguments(list(sys.argv[1:] if arguments is None else arguments))
+    try:
+        if invocation.ros_args and words[:1] != ['run']:
+            raise ThinkingPolicyError(
+                f'--ros-args: only `{PROGRAM} run` passes them on, found `{" ".join(words)}`')
+        result = typer.main.get_command(app)(words, prog_name=PROGRAM, obj=invocation)
+        return result if isinstance(result, int) else 0
+    except SystemExit as end:  # how typer ends every command
+        return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:  # the reader of a pipe went away, such as `| head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except ThinkingPolicyError as error:
+        return _say(str(error), invocation)
+    except ImportError as error:
+        remedy = remedy_for_import(error)
+        if remedy is None:
+            raise
+        return _say(remedy, invocation)
+
+
+def split_arguments(words: list[str]) -> tuple[list[str], Invocation]:
+    """Take `--debug` and `--ros-args … [--]` out of a command line.
+
+    Returns:
+        The words that are left, in order, and what was taken out.
+    """
+    ros_args: list[str] = []
+    if '--ros-args' in words:
+        start = words.index('--ros-args')
+        stop = words.index('--', start) if '--' in words[start:] else len(words)
+        ros_args = words[start + 1:stop]
+        words = words[:start] + words[stop + 1:]
+    debug = '--debug' in words
+    return [word for word in words if word != '--debug'], Invocation(debug, tuple(ros_args))
+
+
+def _say(message: str, invocation: Invocation) -> int:
+    if invocation.debug:
+        traceback.print_exc()
+    line = '; '.join(part.strip() for part in message.splitlines() if part.strip())
+    print(f'{PROGRAM}: error: {line}', file=sys.stderr)
+    return 2
+
+
+class LazyGroup(typer.core.TyperGroup):
+    """Lists commands from the table above; imports one only when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a stand-in that has the name and the summary, enough for a listing."""
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        return typer.core.TyperCommand(cmd_name, help=entry.summary, short_help=entry.summary)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the real command for the call that is about to happen."""
+        name, stand_in, rest = super().resolve_command(ctx, args)
+        if stand_in is None or name is None:
+            return name, stand_in, rest
+        module = importlib.import_module(COMMANDS[stand_in.name or name].module)
+        command = typer.main.get_command(module.app)
+        command.name = name
+        return name, command, rest
+
+
+def _print_version(value: bool) -> None:
+    if value:
+        print(f'{PROGRAM} {__version__}')
+        raise typer.Exit()
+
+
+# Plain help instead of boxes: it starts faster, can be copied and searched, and fits 80 columns.
+app = typer.Typer(cls=LazyGroup, rich_markup_mode=None, add_completion=False,
+                  pretty_exceptions_enable=False)
+
+
+@app.callback(no_args_is_help=True)
+def thinking_policy(
+        version: bool = typer.Option(
+            False, '--version', callback=_print_version, is_eager=True,
+            help='Print the version and exit.'),
+        debug: bool = typer.Option(
+            False, '--debug', help='Show the traceback of an error; may stand anywhere.'),
+) -> None:
+    """Say which kinds of thinking a robot's situation calls for.
+
+    \b
+    Examples:
+      thinking-policy run                        a simulated robot with a developing fault
+      thinking-policy run --config my_robot.yaml this robot's own topics
+      thinking-policy watch                      what a running policy thinks, live
+      thinking-policy doctor                     what is missing on this machine
+    """

@@ -1,0 +1,45 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What to do where something is not installed."""
+
+from __future__ import annotations
+
+EXTRA_OF = {
+    'rosbags': 'bags',
+    'torch': 'train', 'onnx': 'train', 'sklearn': 'train',
+    'matplotlib': 'plots',
+    'cryptography': 'sign',
+}
+
+ROS_REMEDY = (
+    'on a machine with ROS 2: source /opt/ros/<distro>/setup.bash and install/setup.bash; '
+    'elsewhere: `make setup` in a checkout, then .venv/bin/thinking-policy')
+MESSAGES_REMEDY = (
+    'build them: `colcon build --packages-select thinking_policy` and source '
+    'install/setup.bash; without ROS 2: `make setup` in a checkout')
+
+
+def remedy_for_import(error: ImportError) -> str | None:
+    """Return one line that says what is missing and how to get it.
+
+    Returns:
+        None where the import is not one that an extra, ROS 2 or the build brings: a fault here.
+    """
+    name = error.name or ''
+    root = name.partition('.')[0]
+    if root in EXTRA_OF:
+        return f'{root} is not installed; {extra_remedy(EXTRA_OF[root])}'
+    if name.startswith('thinking_policy.msg'):
+        return f'the messages of thinking_policy are not built; {MESSAGES_REMEDY}'
+    if root in ROS_PACKAGES or root.endswith('_msgs') or 'librmw' in str(error):
+        return f'{root or "ROS 2"} cannot be imported ({error}); {ROS_REMEDY}'
+    return None
+
+
+def extra_remedy(extra: str) -> str:
+    """Return how to install an extra."""
+    return f"install the extra: pip install 'thinking_policy[{extra}]'"
+
+
+ROS_PACKAGES = frozenset((
+    'rclpy', 'rosidl_runtime_py', 'rosidl_parser', 'rpyutils', 'std_srvs', 'builtin_interfaces'))
