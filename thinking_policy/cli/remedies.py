@@ -6,9 +6,8 @@ from __future__ import annotations
 
 EXTRA_OF = {
     'rosbags': 'bags',
-    'torch': 'train', 'onnx': 'train', 'sklearn': 'train',
+    'torch': 'train', 'onnx': 'train',
     'matplotlib': 'plots',
-    'cryptography': 'sign',
 }
 
 ROS_REMEDY = (
