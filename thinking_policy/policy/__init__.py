@@ -1,2 +1,52 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
+"""The policy on the robot: its file, its runtime, and what becomes active.
+
+Needs numpy, ONNX Runtime and the situation; `cryptography` only where a key is used.
+"""
+
+from thinking_policy.policy.activation import DEFAULT_HOLD_S, ActivationFilter
+from thinking_policy.policy.activities import (
+    ThinkingActivity,
+    load_activities,
+    with_thresholds,
+)
+from thinking_policy.policy.artifact import Artifact, read_artifact, read_manifest
+from thinking_policy.policy.errors import PolicyError
+from thinking_policy.policy.manifest import Manifest, ManifestSignal
+from thinking_policy.policy.novelty import (
+    NOVELTY_THRESHOLD,
+    Baseline,
+    baseline_from_dict,
+    default_baseline,
+    fit_baseline,
+    novelty,
+)
+from thinking_policy.policy.runtime import Inference, PolicyRuntime
+from thinking_policy.policy.signature import sign_file, signature_path, verify_file, write_key_pair
+
+__all__ = [
+    'DEFAULT_HOLD_S',
+    'NOVELTY_THRESHOLD',
+    'ActivationFilter',
+    'Artifact',
+    'Baseline',
+    'Inference',
+    'Manifest',
+    'ManifestSignal',
+    'PolicyError',
+    'PolicyRuntime',
+    'ThinkingActivity',
+    'baseline_from_dict',
+    'default_baseline',
+    'fit_baseline',
+    'load_activities',
+    'novelty',
+    'read_artifact',
+    'read_manifest',
+    'sign_file',
+    'signature_path',
+    'verify_file',
+    'with_thresholds',
+    'write_key_pair',
+]
