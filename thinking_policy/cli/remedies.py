@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 EXTRA_OF = {
-    'rosbags': 'bags',
+    'rosbags': 'bags', 'mcap': 'bags', 'zstandard': 'bags', 'lz4': 'bags',
     'torch': 'train', 'onnx': 'train',
     'matplotlib': 'plots',
 }

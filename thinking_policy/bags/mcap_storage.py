@@ -1,0 +1,233 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads MCAP files: by their summary where they have one, else up to where they were cut."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+
+import mcap.records
+from mcap.data_stream import ReadDataStream
+from mcap.exceptions import McapError
+from mcap.opcode import Opcode
+from mcap.reader import SeekingReader
+from mcap.summary import Summary
+
+from thinking_policy.bags.decompression import decompress
+from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.storage import Channel, Definition, Item, Source, in_order_of_time
+
+_RECORD = struct.Struct('<BQ')  # operation, length of what follows
+_MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
+_CHUNK = struct.Struct('<QQQII')  # first and last time, size, checksum, length of the next word
+_MAGIC_LENGTH = 8
+_RUN = 2**20  # bytes of messages outside chunks that are taken together
+_BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError, IndexError,
+           MemoryError, OverflowError)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A chunk, or a run of messages outside chunks.
+
+    `channels` is None where it is not known which topics are inside.
+    """
+
+    start_ns: int
+    end_ns: int
+    offset: int
+    length: int
+    chunk: bool
+    channels: frozenset[int] | None = None
+
+
+class McapStorage:
+    """One .mcap file."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        """Open the file and find its chunks.
+
+        Raises:
+            BagError: MCAP, but nothing in it can be read.
+        """
+        self.problems: Counter[str] = Counter()
+        self._name = name
+        self._file = path.open('rb')
+        self._size = path.stat().st_size
+        self._channels: dict[int, mcap.records.Channel] = {}
+        self._schemas: dict[int, mcap.records.Schema] = {}
+        self._counts: Counter[int] = Counter()
+        self._pieces: list[_Piece] = []
+        self._topics: dict[int, str] = {}
+        self._said: set[tuple[int, str]] = set()
+        summary = self._read_summary()
+        if summary is None or not self._take(summary):
+            self._scan()
+        self.start_ns = min((piece.start_ns for piece in self._pieces), default=None)
+        self.end_ns = max((piece.end_ns for piece in self._pieces), default=None)
+        self.channels = tuple(self._describe(channel) for channel in self._channels.values())
+        self.definitions = tuple(
+            Definition(schema.name, 'ros2idl' if schema.encoding in ('ros2idl', 'omgidl')
+                       else schema.encoding, schema.data.decode('utf-8', 'replace'))
+            for schema in self._schemas.values() if schema.encoding)
+        if not self._channels and self.problems:
+            self.close()
+            raise BagError(f'{name}: no message can be read: {"; ".join(self.problems)}')
+
+    def messages(self, topics: Collection[str]) -> Iterator[Item]:
+        """Yield the messages of some topics in order of log time."""
+        self._topics = {i: channel.topic for i, channel in self._channels.items()
+                        if channel.topic in topics}
+        wanted = self._topics.keys()
+        yield from in_order_of_time(
+            Source(piece.start_ns, self._opener(piece)) for piece in self._pieces
+            if piece.channels is None or piece.channels & wanted)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _describe(self, channel: mcap.records.Channel) -> Channel:
+        schema = self._schemas.get(channel.schema_id)
+        return Channel(channel.topic, schema.name if schema else '', self._counts[channel.id],
+                       channel.message_encoding)
+
+    def _read_summary(self) -> Summary | None:
+        try:
+            return SeekingReader(self._file, record_size_limit=self._size).get_summary()
+        except _BROKEN:
+            return None
+
+    def _take(self, summary: Summary) -> bool:
+        """Use the summary; False where it does not say all that is needed."""
+        statistics = summary.statistics
+        if statistics is None or (statistics.message_count and not summary.chunk_indexes):
+            return False
+        if not summary.channels.keys() >= statistics.channel_message_counts.keys():
+            return False
+        if any(c.schema_id and c.schema_id not in summary.schemas
+               for c in summary.channels.values()):
+            return False
+        self._channels, self._schemas = dict(summary.channels), dict(summary.schemas)
+        self._counts.update(statistics.channel_message_counts)
+        for index in summary.chunk_indexes:
+            if index.chunk_start_offset + index.chunk_length > self._size:
+                return False
+            if index.message_end_time or index.message_index_offsets:  # else: holds no message
+                self._pieces.append(_Piece(
+                    index.message_start_time, index.message_end_time, index.chunk_start_offset,
+                    index.chunk_length, True, frozenset(index.message_index_offsets) or None))
+        return True
+
+    def _scan(self) -> None:
+        """Find chunks and messages from the start of the file up to its end or cut."""
+        self._channels, self._schemas, self._pieces = {}, {}, []
+        self._counts.clear()
+        position, ended = _MAGIC_LENGTH, False
+        run_start = 0
+        while not ended:
+            self._file.seek(position)
+            head = self._file.read(_RECORD.size)
+            operation, length = _RECORD.unpack(head) if len(head) == _RECORD.size else (0, 0)
+            in_run = operation in (Opcode.MESSAGE, Opcode.SCHEMA, Opcode.CHANNEL)
+            if run_start and (not in_run or position - run_start >= _RUN):
+                self._survey(run_start, position - run_start, chunk=False)
+                run_start = 0
+            if in_run and not run_start:
+                run_start = position
+            size = _RECORD.size + length
+            ended = operation in (Opcode.DATA_END, Opcode.FOOTER)
+            if operation == 0 or position + size > self._size:
+                self.problems[f'{self._name}: the file is cut at byte {self._size:,}, '
+                              'read up to there'] += 1
+                ended, size = True, self._size - position
+                if in_run:
+                    self._survey(run_start, self._size - run_start, chunk=False)
+            if operation == Opcode.CHUNK:
+                self._survey(position, size, chunk=True)
+            position += size
+
+    def _survey(self, offset: int, length: int, *, chunk: bool) -> None:
+        """Read a piece once: its channels, schemas, counts and times."""
+        low, high, inside = 2**64, -1, set()
+        for operation, body in self._records(offset, length, chunk):
+            try:
+                if operation == Opcode.MESSAGE:
+                    channel, _, stamp, _ = _MESSAGE.unpack_from(body)
+                    low, high = min(low, stamp), max(high, stamp)
+                    inside.add(channel)
+                    self._counts[channel] += 1
+                elif operation == Opcode.CHANNEL:
+                    entry = mcap.records.Channel.read(ReadDataStream(BytesIO(body)))
+                    self._channels.setdefault(entry.id, entry)
+                elif operation == Opcode.SCHEMA:
+                    schema = mcap.records.Schema.read(ReadDataStream(BytesIO(body)))
+                    self._schemas.setdefault(schema.id, schema)
+            except _BROKEN as error:
+                self._say(offset, f'damaged record ({error})')
+        if inside:
+            self._pieces.append(_Piece(low, high, offset, length, chunk, frozenset(inside)))
+
+    def _opener(self, piece: _Piece) -> Callable[[], list[Item]]:
+        return lambda: self._load(piece)
+
+    def _load(self, piece: _Piece) -> list[Item]:
+        """Return the wanted messages of one piece, in order."""
+        items: list[Item] = []
+        topics, unpack, size = self._topics, _MESSAGE.unpack_from, _MESSAGE.size
+        message = int(Opcode.MESSAGE)
+        for operation, body in self._records(piece.offset, piece.length, piece.chunk):
+            if operation == message and len(body) >= size:
+                channel, _, stamp, _ = unpack(body)
+                topic = topics.get(channel)
+                if topic is not None:
+                    items.append((topic, stamp, bytes(body[size:])))
+        items.sort(key=_stamp)
+        return items
+
+    def _records(self, offset: int, length: int, chunk: bool) -> Iterator[tuple[int, memoryview]]:
+        self._file.seek(offset)
+        data = self._file.read(length)
+        if chunk:
+            data = self._unpack_chunk(offset, data)
+        view, position, end = memoryview(data), 0, len(data)
+        while position + 9 <= end:
+            operation, size = _RECORD.unpack_from(data, position)
+            position += 9
+            if position + size > end:
+                self._say(offset, 'chunk cut, read up to the cut')
+                return
+            yield operation, view[position:position + size]
+            position += size
+
+    def _unpack_chunk(self, offset: int, record: bytes) -> bytes:
+        try:
+            _, _, size, checksum, word = _CHUNK.unpack_from(record, _RECORD.size)
+            start = _RECORD.size + _CHUNK.size
+            compression = record[start:start + word].decode('ascii')
+            packed = record[start + word + 8:]
+            data, whole = decompress(compression, packed, size)
+        except _BROKEN as error:
+            self._say(offset, f'chunk cannot be read ({error})')
+            return b''
+        if not whole or len(data) != size:
+            self._say(offset, 'chunk cut, read up to the cut')
+        elif checksum and zlib.crc32(data) != checksum:
+            self._say(offset, 'chunk with a wrong checksum, read all the same')
+        return data
+
+    def _say(self, offset: int, what: str) -> None:
+        """Count a problem once for each chunk, however often the chunk is read."""
+        if (offset, what) not in self._said:
+            self._said.add((offset, what))
+            self.problems[f'{self._name}: {what}'] += 1
+
+
+def _stamp(item: Item) -> int:
+    return item[1]

@@ -1,0 +1,161 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Reads rosbag2's SQLite files directly.
+
+Not through `rosbags`, which joins the file's topics to those of metadata.yaml by their QoS and
+yields nothing, silently, where the two differ. SQLite opens the file as immutable, so nothing
+is written beside it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.storage import Channel, Definition, Item
+
+_FORMATS = {'ros2msg': 'ros2msg', 'ros2idl': 'ros2idl'}
+_MOST_MESSAGES_BY_TOPIC_AT_ONCE = 500  # SQLite allows 999 variables in one statement
+
+
+class SqliteStorage:
+    """One .db3 file."""
+
+    def __init__(self, path: Path, name: str, *, private_copy: bool) -> None:
+        """Open the file and read what it holds.
+
+        Args:
+            path: The file, or a private copy of it.
+            name: How the user knows the file, for messages.
+            private_copy: Whether SQLite may write beside it, to complete an unfinished recording.
+
+        Raises:
+            BagError: SQLite, but not a bag, or too damaged to list its topics.
+        """
+        self.problems: Counter[str] = Counter()
+        self._name = name
+        self._topics: dict[int, Channel] = {}
+        self._damaged = False
+        access = '' if private_copy else '?immutable=1'
+        try:
+            self._db = sqlite3.connect(path.absolute().as_uri() + access, uri=True)
+            self._db.text_factory = _forgiving_text
+            self._open(path)
+        except (sqlite3.Error, OverflowError) as error:
+            self.close()
+            raise BagError(
+                f'{name}: SQLite cannot read it ({error}); if the recorder still runs, stop it '
+                'first, else copy the file again') from error
+        except BagError:
+            self.close()
+            raise
+        self.channels = tuple(self._topics.values())
+
+    def _open(self, path: Path) -> None:
+        if _is_cut(path):
+            # Without this flag SQLite refuses a cut file whole; with it, what is left is read.
+            self._db.execute('PRAGMA writable_schema=ON')
+            self._damaged = True
+            self.problems[f'{self._name}: the file is cut, read up to the cut'] += 1
+        tables = {row[0] for row in self._db.execute('SELECT name FROM sqlite_master')}
+        if not {'topics', 'messages'} <= tables:
+            raise BagError(f'{self._name}: SQLite, but not a bag: expected the tables topics and '
+                           f'messages, found {sorted(map(str, tables))[:5]}')
+        self.definitions = tuple(self._definitions(tables))
+        rows = self._db.execute(
+            'SELECT id, name, type, serialization_format FROM topics').fetchall()
+        counts = self._count()
+        self.start_ns = min((low for _, low, _ in counts.values()), default=None)
+        self.end_ns = max((high for _, _, high in counts.values()), default=None)
+        for identity, topic, kind, serialization in rows:
+            if isinstance(topic, str) and isinstance(kind, str):
+                count = counts.pop(identity, (0, 0, 0))[0]
+                self._topics[identity] = Channel(topic, kind, count, str(serialization))
+        for count, _, _ in counts.values():
+            self.problems[f'{self._name}: message of a topic that is not in the file'] += count
+
+    def _definitions(self, tables: set[str]) -> Iterator[Definition]:
+        if 'message_definitions' in tables:
+            for kind, encoding, text in self._db.execute(
+                    'SELECT topic_type, encoding, encoded_message_definition '
+                    'FROM message_definitions'):
+                if encoding in _FORMATS and isinstance(text, str) and isinstance(kind, str):
+                    yield Definition(kind, _FORMATS[encoding], text)
+
+    def _count(self) -> dict[Any, tuple[int, int, int]]:
+        """Return per topic id: messages, first and last time."""
+        if not self._damaged:
+            try:
+                rows = self._db.execute(
+                    'SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages '
+                    "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id").fetchall()
+                return {row[0]: (row[1], row[2], row[3]) for row in rows}
+            except sqlite3.Error as error:
+                self._damaged = True
+                self.problems[f'{self._name}: damaged ({error}), read up to the damage'] += 1
+        counts: dict[Any, tuple[int, int, int]] = {}
+        for topic_id, stamp, _ in self._rows(
+                'SELECT topic_id, timestamp, NULL FROM messages NOT INDEXED ORDER BY id'):
+            count, low, high = counts.get(topic_id, (0, stamp, stamp))
+            counts[topic_id] = (count + 1, min(low, stamp), max(high, stamp))
+        return counts
+
+    def messages(self, topics: Collection[str]) -> Iterator[Item]:
+        """Yield the messages of some topics in order of record time, then of recording."""
+        names = {i: channel.topic for i, channel in self._topics.items()
+                 if channel.topic in topics and channel.count}
+        if not names:
+            return
+        condition = ''
+        if len(names) < len(self._topics) and len(names) <= _MOST_MESSAGES_BY_TOPIC_AT_ONCE:
+            condition = f'WHERE topic_id IN ({",".join(str(int(i)) for i in names)})'
+        # A damaged file is read as its pages lie, which is nearly the order of recording: the
+        # index by time is what breaks first.
+        table, order = ('messages NOT INDEXED', 'id') if self._damaged else (
+            'messages', 'timestamp, id')
+        for topic_id, stamp, data in self._rows(
+                f'SELECT topic_id, timestamp, data FROM {table} {condition} ORDER BY {order}'):
+            name = names.get(topic_id)
+            if name is None:
+                continue
+            if isinstance(data, bytes):
+                yield name, stamp, data
+            else:
+                self.problems[f'{self._name}: {name}: message without data'] += 1
+
+    def _rows(self, query: str) -> Iterator[tuple[Any, int, Any]]:
+        """Yield rows whose second column is a time, until the end or the damage."""
+        try:
+            for row in self._db.execute(query):
+                if isinstance(row[1], int):
+                    yield row
+                else:
+                    self.problems[f'{self._name}: message without a time'] += 1
+        except (sqlite3.Error, OverflowError) as error:
+            if not self._damaged:
+                self.problems[f'{self._name}: damaged ({error}), the rest cannot be read'] += 1
+
+    def close(self) -> None:
+        """Close the database."""
+        if hasattr(self, '_db'):
+            self._db.close()
+
+
+def _is_cut(path: Path) -> bool:
+    """Compare the file's length with the number of pages in its header."""
+    with path.open('rb') as file:
+        head = file.read(100)
+        length = file.seek(0, 2)
+    page = int.from_bytes(head[16:18], 'big')
+    page = 65536 if page == 1 else page
+    pages = int.from_bytes(head[28:32], 'big')
+    # The count holds only when both change counters agree (SQLite file format, 1.3.7).
+    return head[24:28] == head[92:96] and length < page * pages
+
+
+def _forgiving_text(raw: bytes) -> str:
+    return raw.decode('utf-8', 'replace')

@@ -1,0 +1,92 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Copies of storage files in a temporary folder, where reading them needs writing.
+
+A bag's own folder is never written to: a compressed file is unpacked elsewhere, and SQLite
+gets a copy to complete when a recording was cut off (its write-ahead log lies beside it).
+"""
+
+from __future__ import annotations
+
+import errno
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+
+import zstandard
+
+from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.locating import WAL_SUFFIXES, has_write_ahead_log, kind_of
+
+_BLOCK = 2**20  # bytes copied at once, keeps memory flat
+
+
+def stage(path: Path, stack: ExitStack, problems: Counter[str]) -> tuple[Path, str]:
+    """Return a path from which the storage can be read, and its kind.
+
+    Args:
+        path: Storage file as recorded.
+        stack: Removes the temporary copy when it is closed.
+        problems: Counts what is lost on the way.
+
+    Returns:
+        The file itself or a copy; sqlite3, mcap or ros1.
+
+    Raises:
+        BagError: Not a bag, or no room for the copy.
+    """
+    kind = kind_of(path)
+    if kind == 'zstd':
+        copy = _folder(stack) / path.name.removesuffix('.zstd')
+        _say_no_room(path, lambda: _unpack(path, copy, problems))
+        kind = kind_of(copy)
+        if kind == 'zstd':
+            raise BagError(f'{path}: compressed twice; unpack it once with: zstd -d')
+        return copy, kind
+    if kind == 'sqlite3' and has_write_ahead_log(path):
+        problems[f'{path.name}: recording was cut off, completed from its log beside it'] += 1
+        copy = _folder(stack) / path.name
+        _say_no_room(path, lambda: _copy_with_log(path, copy))
+        return copy, kind
+    return path, kind
+
+
+def _folder(stack: ExitStack) -> Path:
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix='thinking_policy_bag_')))
+
+
+def _unpack(path: Path, copy: Path, problems: Counter[str]) -> None:
+    with path.open('rb') as packed, copy.open('wb') as unpacked:
+        try:
+            with zstandard.ZstdDecompressor().stream_reader(
+                    packed, read_across_frames=True) as reader:
+                while block := reader.read(_BLOCK):
+                    unpacked.write(block)
+        except zstandard.ZstdError as error:
+            # What was unpacked so far is kept: the storage's own reader tells how much it is.
+            problems[f'{path.name}: compressed data is damaged ({error})'] += 1
+    if copy.stat().st_size == 0:
+        raise BagError(f'{path}: nothing can be unpacked, the compressed file is cut or damaged; '
+                       'copy it again')
+
+
+def _copy_with_log(path: Path, copy: Path) -> None:
+    shutil.copyfile(path, copy)
+    for suffix in WAL_SUFFIXES:
+        beside = path.with_name(path.name + suffix)
+        if beside.is_file():
+            shutil.copyfile(beside, copy.with_name(copy.name + suffix))
+
+
+def _say_no_room(path: Path, work: Callable[[], None]) -> None:
+    try:
+        work()
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise BagError(
+                f'{path}: no room in {tempfile.gettempdir()} for the copy that reading needs; '
+                'free some or set TMPDIR to a larger disk') from error
+        raise BagError(f'{path}: cannot be read: {error.strerror or error}') from error

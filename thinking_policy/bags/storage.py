@@ -1,0 +1,98 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What every kind of storage offers, and how several are read as one, in order of time."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+Item = tuple[str, int, bytes]
+"""Topic, record time in nanoseconds, raw CDR."""
+
+
+@dataclass(frozen=True)
+class Definition:
+    """The text that says what a message type looks like, as stored in a bag.
+
+    `format` is ros2msg, ros2idl or ros1msg.
+    """
+
+    type: str
+    format: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One topic in one storage file."""
+
+    topic: str
+    type: str
+    count: int
+    serialization: str = 'cdr'
+
+
+class Storage(Protocol):
+    """One opened storage file.
+
+    `start_ns` is None where the file holds no message. `problems` grows while it is read.
+    """
+
+    channels: tuple[Channel, ...]
+    definitions: tuple[Definition, ...]
+    start_ns: int | None
+    end_ns: int | None
+    problems: Counter[str]
+
+    def messages(self, topics: Collection[str]) -> Iterator[Item]:
+        """Yield the messages of some topics in order of record time."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something that yields messages from a time on: a chunk or a whole split."""
+
+    start_ns: int
+    open: Callable[[], Iterable[Item]]
+
+
+def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
+    """Merge sources that each are in order, and may overlap.
+
+    A source is opened when its time has come, so memory holds only those that overlap. Equal
+    times keep the order of the sources.
+    """
+    waiting = deque(sorted(sources, key=lambda source: source.start_ns))
+    active: list[tuple[int, int, Item, Iterator[Item]]] = []
+    opened = 0
+    while waiting or active:
+        while waiting and (not active or waiting[0].start_ns <= active[0][0]):
+            iterator = iter(waiting.popleft().open())
+            for first in iterator:
+                heapq.heappush(active, (first[1], opened, first, iterator))
+                break
+            opened += 1
+        if not active:
+            continue
+        _, order, item, iterator = heapq.heappop(active)
+        yield item
+        # The usual case, nothing overlaps, passes through here without the heap.
+        barrier = min(active[0][0] if active else _NEVER,
+                      waiting[0].start_ns if waiting else _NEVER)
+        for item in iterator:
+            if item[1] >= barrier:
+                heapq.heappush(active, (item[1], order, item, iterator))
+                break
+            yield item
+
+
+_NEVER = 2**63
