@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Hears a running policy over ROS and keeps what the live view and `--json` need."""
 
+# rclpy and generated messages carry no usable types.
+# mypy: disable-error-code="no-untyped-call,attr-defined"
+
 from __future__ import annotations
 
 import collections
@@ -101,18 +104,20 @@ class Listener:
 
     def picture(self) -> Picture | Silence:
         """Return the newest moment, or what is known while nothing was heard."""
-        now = self._clock()
-        if self._latest is None:
-            return Silence(
-                self.topic, now - self._started, os.environ.get('ROS_DOMAIN_ID') or '0',
-                self.publishers, self._elsewhere(), self._started_here)
-        message = self._latest
+        if self._latest is not None:
+            return self.picture_of(self._latest)
+        return Silence(
+            self.topic, self._clock() - self._started, os.environ.get('ROS_DOMAIN_ID') or '0',
+            self.publishers, self._elsewhere(), self._started_here)
+
+    def picture_of(self, message: Any) -> Picture:
+        """Return the moment that a ThinkingActivations tells of."""
         stamp_s = seconds(message.header.stamp)
         return Picture(
             topic=self.topic, stamp_s=stamp_s, tick=message.tick, episode=message.episode,
             policy_version=message.policy_version, inference_time_s=message.inference_time,
             novelty=message.novelty, novelty_threshold=message.novelty_threshold,
-            valid_fraction=message.valid_fraction, silent_s=now - self._latest_at,
+            valid_fraction=message.valid_fraction, silent_s=self._clock() - self._latest_at,
             signals=self._signals(message), activities=self._activities(message),
             events=self._events(stamp_s), phase=self.phase)
 
@@ -140,7 +145,8 @@ class Listener:
     def _learn_names(self, message: Any) -> None:
         self._taxonomy = {
             id: (title, directive)
-            for id, title, directive in zip(message.id, message.title, message.directive)}
+            for id, title, directive in zip(
+                message.id, message.title, message.directive, strict=False)}
 
     def _ask_for_units(self, names: list[str]) -> None:
         """Ask the node once for what the messages do not carry."""
@@ -155,7 +161,7 @@ class Listener:
     def _learn_units(self, names: list[str], response: Any) -> None:
         if response is not None and len(response.values) == len(names):
             self._units = {name: value.string_value
-                           for name, value in zip(names, response.values)}
+                           for name, value in zip(names, response.values, strict=True)}
 
     def _signals(self, message: Any) -> tuple[SignalPicture, ...]:
         return tuple(
@@ -170,7 +176,8 @@ class Listener:
         step, column = len(situation.signals), list(situation.signals).index(name)
         return tuple(
             value if valid else math.nan
-            for value, valid in zip(situation.window[column::step], situation.valid[column::step]))
+            for value, valid in zip(
+                situation.window[column::step], situation.valid[column::step], strict=True))
 
     def _activities(self, message: Any) -> tuple[ActivityPicture, ...]:
         return tuple(
@@ -189,6 +196,23 @@ class Listener:
         return tuple(sorted(
             name for name, types in self._node.get_topic_names_and_types()
             if 'thinking_policy/msg/ThinkingActivations' in types and name != self.topic))
+
+
+def topics_in_graph(listen_s: float) -> dict[str, list[str]]:
+    """Return topic → types of all topics that have a publisher, after listening so long."""
+    context = Context()
+    rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
+    try:
+        node = Node(f'thinking_policy_cli_{os.getpid()}', context=context, enable_rosout=False,
+                    use_global_arguments=False, start_parameter_services=False)
+        time.sleep(listen_s)  # the middleware discovers in its own threads
+        topics = {name: list(types) for name, types in node.get_topic_names_and_types()
+                  if any(info.node_name != node.get_name()
+                         for info in node.get_publishers_info_by_topic(name))}
+        node.destroy_node()
+        return topics
+    finally:
+        rclpy.try_shutdown(context=context)
 
 
 def seconds(stamp: Any) -> float:

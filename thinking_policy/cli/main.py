@@ -31,11 +31,11 @@ class Entry:
 
 
 COMMANDS = {
-    'run': Entry('thinking_policy.cli.run', 'Start the nodes: simulated robot, bag, or live robot.'),
+    'run': Entry('thinking_policy.cli.run', 'Start the nodes: simulated robot, bag or robot.'),
     'watch': Entry('thinking_policy.cli.watch', 'Show signals and activations as they change.'),
-    'bag': Entry('thinking_policy.cli.bag', 'Look into bags, turn CSV into a bag, export tensors.'),
+    'bag': Entry('thinking_policy.cli.bag', 'Look into bags, make one from CSV, export tensors.'),
     'policy': Entry('thinking_policy.cli.policy', 'Show, verify and sign policy files.'),
-    'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine, each finding with its remedy.'),
+    'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine; findings with remedies.'),
 }
 
 
@@ -134,12 +134,20 @@ def _print_version(value: bool) -> None:
         raise typer.Exit()
 
 
+EXAMPLES = """\b
+Examples:
+  thinking-policy run                        a simulated robot with a developing fault
+  thinking-policy run --config my_robot.yaml this robot's own topics
+  thinking-policy watch                      what a running policy thinks, live
+  thinking-policy doctor                     what is missing on this machine
+"""
+
 # Plain help instead of boxes: it starts faster, can be copied and searched, and fits 80 columns.
 app = typer.Typer(cls=LazyGroup, rich_markup_mode=None, add_completion=False,
                   pretty_exceptions_enable=False)
 
 
-@app.callback(no_args_is_help=True)
+@app.callback(no_args_is_help=True, epilog=EXAMPLES)
 def thinking_policy(
         version: bool = typer.Option(
             False, '--version', callback=_print_version, is_eager=True,
@@ -147,12 +155,4 @@ def thinking_policy(
         debug: bool = typer.Option(
             False, '--debug', help='Show the traceback of an error; may stand anywhere.'),
 ) -> None:
-    """Say which kinds of thinking a robot's situation calls for.
-
-    \b
-    Examples:
-      thinking-policy run                        a simulated robot with a developing fault
-      thinking-policy run --config my_robot.yaml this robot's own topics
-      thinking-policy watch                      what a running policy thinks, live
-      thinking-policy doctor                     what is missing on this machine
-    """
+    """Say which kinds of thinking a robot's situation calls for."""

@@ -60,7 +60,8 @@ def node_command(module: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     `-P` keeps the current directory out of the module path: in a checkout it would hide the
     installed package and its messages.
     """
-    return (sys.executable, '-P', '-m', 'thinking_policy.cli.child',
+    safe_path = ('-P',) if sys.version_info >= (3, 11) else ()
+    return (sys.executable, *safe_path, '-m', 'thinking_policy.cli.child',
             module, str(os.getpid()), *arguments)
 
 

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import os
+
 EXTRA_OF = {
     'rosbags': 'bags', 'mcap': 'bags', 'zstandard': 'bags', 'lz4': 'bags',
     'torch': 'train', 'onnx': 'train',
@@ -33,6 +35,16 @@ def remedy_for_import(error: ImportError) -> str | None:
     if root in ROS_PACKAGES or root.endswith('_msgs') or 'librmw' in str(error):
         return f'{root or "ROS 2"} cannot be imported ({error}); {ROS_REMEDY}'
     return None
+
+
+def package_remedy(package: str) -> str:
+    """Return how to install a ROS message package."""
+    name = package.replace('_', '-')
+    distro = os.environ.get('ROS_DISTRO')
+    if distro:
+        return f'sudo apt install ros-{distro}-{name}, or build it in your workspace'
+    return (f'with ROS 2: sudo apt install ros-<distro>-{name}, or build it in your workspace; '
+            f'without: pip install ros-jazzy-{name}, for the packages of ROS 2 itself')
 
 
 def extra_remedy(extra: str) -> str:

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from thinking_policy.cli.lines import silence
 from thinking_policy.cli.picture import (
     INVALID,
     NEVER,
@@ -60,27 +61,11 @@ def render(picture: Picture, width: int = 80, height: int = 24) -> RenderableTyp
     return Group(*head, Text(''), *body, *([Text('')] if room > 2 else []), *directives, *events)
 
 
-def render_silence(silence: Silence, width: int = 80) -> RenderableType:
+def render_silence(silent: Silence) -> RenderableType:
     """Return what to show while nothing was heard: what is known, and what to do."""
-    lines = [Text.assemble(
-        ('Nothing heard yet', 'bold yellow'), f' on {silence.topic} '
-        f'({duration(silence.waited_s)}, domain {silence.domain}).')]
-    if silence.started_here and silence.waited_s < 10:
-        lines.append(Text('The nodes are starting.'))
-    elif silence.publishers:
-        lines.append(Text('A node offers the topic but is silent: is it active? '
-                          '`ros2 lifecycle get /thinking_policy`'))
-    elif silence.elsewhere:
-        lines.append(Text('Heard elsewhere:'))
-        for topic in silence.elsewhere:
-            namespace = topic.removesuffix('thinking/activations').rstrip('/') or '/'
-            lines.append(Text(f'  thinking-policy watch --namespace {namespace}', 'bold'))
-    else:
-        lines.append(Text('Nobody offers the topic. Start a policy:'))
-        lines.append(Text('  thinking-policy run', 'bold'))
-        lines.append(Text('Or is it in another domain? Set ROS_DOMAIN_ID as on the robot; then:'))
-        lines.append(Text('  thinking-policy doctor', 'bold'))
-    return Group(*lines)
+    first, *rest = silence(silent)
+    return Group(Text(first, 'bold yellow'),
+                 *(Text(line, 'bold' if line.startswith(' ') else '') for line in rest))
 
 
 def sparkline(history: tuple[float, ...], length: int) -> Text:
@@ -119,7 +104,7 @@ def signals_table(signals: tuple[SignalPicture, ...], width: int) -> Table:
     table.add_column(no_wrap=True, justify='right')
     table.add_column(no_wrap=True)
     widths = (width - VALUE_WIDTH - 4 - spark - 3, VALUE_WIDTH, 4, spark)
-    for column, column_width in zip(table.columns, widths):
+    for column, column_width in zip(table.columns, widths, strict=True):
         column.width = column_width
     table.add_row(Text('SIGNALS', 'bold'), Text('value', 'bright_black'),
                   Text('age', 'bright_black'), Text('window', 'bright_black'))
@@ -142,7 +127,8 @@ def activities_table(activities: tuple[ActivityPicture, ...], width: int) -> Tab
     table.add_column(width=width - length - 4 - 2, no_wrap=True)
     table.add_column(width=length, no_wrap=True)
     table.add_column(width=4, justify='right', no_wrap=True)
-    table.add_row(Text('THINKING', 'bold'), Text('probability' if length > 10 else 'prob.', 'bright_black'), Text(''))
+    table.add_row(Text('THINKING', 'bold'),
+                  Text('probability' if length > 10 else 'prob.', 'bright_black'), Text(''))
     for activity in activities:
         style = 'bold magenta' if activity.active else ''
         table.add_row(

@@ -1,0 +1,36 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Which parameter file `--config` means: a path, a shipped robot's name, or the default."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.shipped import config_folder
+
+
+def find_configuration(name: str) -> Path:
+    """Return the parameter file for `--config`.
+
+    Args:
+        name: A path, the name of a shipped robot such as `turtlebot3`, or empty for the default.
+
+    Raises:
+        ThinkingPolicyError: No such file; the message lists the shipped ones.
+    """
+    if name and (os.sep in name or Path(name).is_file()):
+        path = Path(name)
+    else:
+        path = config_folder() / (f'robots/{name.removesuffix(".yaml")}.yaml'
+                                  if name else 'policy.yaml')
+    if not path.is_file():
+        shipped = ', '.join(robots()) or 'none'
+        raise ThinkingPolicyError(f'--config {name}: no such file; shipped robots: {shipped}')
+    return path.absolute()
+
+
+def robots() -> list[str]:
+    """Return the names of the shipped robot files."""
+    return sorted(path.stem for path in (config_folder() / 'robots').glob('*.yaml'))
