@@ -134,6 +134,11 @@ class SituationConfig:
         return tuple(signal.name for signal in self.signals)
 
 
+def nanoseconds(seconds: float) -> int:
+    """Return a duration in nanoseconds; very long ones, `.inf` too, become 146 years."""
+    return round(min(seconds * 1e9, 2.0**62))
+
+
 def configuration_from_mapping(values: Mapping[str, Any], source: str) -> SituationConfig:
     """Build a configuration from nested names and values.
 
@@ -165,7 +170,8 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
                 f'{_did_you_mean(name, names)}')
     for name in names:
         if name not in settings:
-            raise SituationError(f'{source}: signal_names has {name!r}, but signals.{name} is missing')
+            raise SituationError(
+                f'{source}: signal_names has {name!r}, but signals.{name} is missing')
     signals = tuple(
         _checked_signal(
             _build(SignalConfig, settings[name], f'{source}: signals.{name}', name=name),
@@ -173,7 +179,9 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
         for name in names)
     events = _build(EventConfig, rest.pop('events', {}), f'{source}: events')
     episode = _build(EpisodeConfig, rest.pop('episode', {}), f'{source}: episode')
-    return _build(SituationConfig, rest, source, signals=signals, events=events, episode=episode)
+    config: SituationConfig = _build(
+        SituationConfig, rest, source, signals=signals, events=events, episode=episode)
+    return config
 
 
 def load_parameters(path: Path) -> dict[str, Any]:

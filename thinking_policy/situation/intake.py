@@ -1,0 +1,215 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What one topic brings: raw messages in, numbers or texts of one tick out.
+
+Receiving only appends. At the next `ingest` everything that came is read in one batch and put
+on the tick grid; what belongs to a later tick waits as a few numbers, not as a message.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinking_policy.situation.cdr import FieldReader, StampReader
+from thinking_policy.situation.counters import TopicCounts
+
+MAX_RAW = 20_000  # messages of a topic between two ingests; the oldest go first
+MAX_RAW_BYTES = 32 << 20  # large messages must not fill the memory
+MAX_ROWS = 200_000  # messages of a topic, as numbers, that wait for their tick
+
+Float64s = NDArray[np.float64]
+Int64s = NDArray[np.int64]
+
+
+class Jump(enum.Enum):
+    """What the clock did since the last tick."""
+
+    NONE = 'none'
+    BACK = 'back'
+    FORWARD = 'forward'
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Where the ticks stand when messages are put on them."""
+
+    period_ns: int
+    open_tick: int
+    now_ns: int
+    future_ns: int
+    jump: Jump
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How the messages of a topic are read.
+
+    Attributes:
+        readers: One per signal on the topic, with what turns raw numbers into its unit.
+        stamp: Reads the header's time; None: the receive time counts.
+        by_header: Whether the header's time was asked for.
+        payload: Reads what an event topic carries; returns None for a broken message.
+    """
+
+    readers: tuple[tuple[FieldReader, Callable[[Float64s], Float64s]], ...]
+    stamp: StampReader | None
+    by_header: bool
+    payload: Callable[[bytes], Any] | None
+
+
+@dataclass(frozen=True)
+class Rows:
+    """n messages: stamps [n], ticks [n], whether broken [n], values [n, signals], payloads."""
+
+    stamps: Int64s
+    ticks: Int64s
+    broken: NDArray[np.bool_]
+    values: Float64s
+    payloads: NDArray[np.object_]
+
+    def __len__(self) -> int:
+        return len(self.stamps)
+
+    def where(self, mask: NDArray[np.bool_]) -> Rows:
+        """Return the rows where `mask` is true."""
+        return Rows(self.stamps[mask], self.ticks[mask], self.broken[mask], self.values[mask],
+                    self.payloads[mask])
+
+
+class Intake:
+    """The messages of one topic on their way to a tick."""
+
+    def __init__(self, counts: TopicCounts) -> None:
+        self.counts = counts
+        self._columns: Columns | None = None
+        self._raws: list[bytes] = []
+        self._received: list[int] = []
+        self._bytes = 0
+        self._rows: list[Rows] = []
+
+    def bind(self, columns: Columns) -> None:
+        """Say how messages are read from now on."""
+        self._columns = columns
+
+    def receive(self, raw: bytes, received_ns: int) -> None:
+        """Append a message."""
+        self.counts.received += 1
+        if self._columns is None:
+            self.counts.unbound += 1
+            return
+        self.counts.pending += 1
+        self._raws.append(raw)
+        self._received.append(received_ns)
+        self._bytes += len(raw)
+        while len(self._raws) > 1 and (
+                len(self._raws) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
+            self._bytes -= len(self._raws.pop(0))
+            del self._received[0]
+            self._leave('overflow', 1)
+
+    def ingest(self, grid: Grid) -> None:
+        """Read what came since the last time and put it on the grid."""
+        if grid.jump is not Jump.NONE:
+            self._rows = [self._of_this_epoch(rows, grid) for rows in self._rows]
+        if not self._raws or self._columns is None:
+            return
+        raws, received = self._raws, self._received
+        self._raws, self._received, self._bytes = [], [], 0
+        rows, stamped = self._read(self._columns, raws, received, grid.period_ns)
+        if grid.jump is not Jump.NONE:
+            stamped = stamped[_in_epoch(rows, grid)]
+            rows = self._of_this_epoch(rows, grid)
+        future = stamped & (rows.stamps > grid.now_ns + grid.future_ns)
+        late = stamped & (rows.ticks < grid.open_tick)
+        if future.any() or late.any():
+            self._leave('future', int(future.sum()))
+            self._leave('late', int(late.sum()))
+            rows = rows.where(~(future | late))
+        np.maximum(rows.ticks, grid.open_tick, out=rows.ticks)
+        self._rows.append(rows)
+        self._bound_rows()
+
+    def take(self, tick: int) -> Rows | None:
+        """Return the messages of a tick that is being closed, None if there are none."""
+        if not self._rows:
+            return None
+        rows = self._rows[0] if len(self._rows) == 1 else _joined(self._rows)
+        due = rows.ticks <= tick
+        if due.all():
+            self._rows = []
+        else:
+            self._rows = [rows.where(~due)]
+            rows = rows.where(due)
+        self._leave('used', int(len(rows) - rows.broken.sum()))
+        return rows if len(rows) else None
+
+    def _read(self, columns: Columns, raws: list[bytes], received: list[int],
+              period_ns: int) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return the rows, and which of them have a stamp of their own."""
+        count = len(raws)
+        stamps = np.array(received, np.int64)
+        broken = np.zeros(count, np.bool_)
+        values = np.full((count, len(columns.readers)), np.nan)
+        payloads = np.full(count, None)
+        for index, (reader, to_unit) in enumerate(columns.readers):
+            numbers, unreadable = reader.read(raws)
+            values[:, index] = to_unit(numbers)
+            broken |= unreadable
+        if columns.payload is not None:
+            for index, raw in enumerate(raws):
+                payloads[index] = columns.payload(raw)
+                broken[index] |= payloads[index] is None
+        values[broken] = np.nan
+        payloads[broken] = None
+        stamped = np.zeros(count, np.bool_)
+        if columns.by_header:
+            if columns.stamp is not None:
+                header = columns.stamp.read(raws)
+                stamped = (header > 0) & ~broken
+                stamps = np.where(stamped, header, stamps)
+            self.counts.unstamped += int(count - broken.sum() - stamped.sum())
+        self._leave('broken', int(broken.sum()))
+        return Rows(stamps, -(-stamps // period_ns), broken, values, payloads), stamped
+
+    def _of_this_epoch(self, rows: Rows, grid: Grid) -> Rows:
+        keep = _in_epoch(rows, grid)
+        self._leave('jumped', int((~keep & ~rows.broken).sum()))
+        kept = rows.where(keep)
+        return Rows(kept.stamps, -(-kept.stamps // grid.period_ns), kept.broken, kept.values,
+                    kept.payloads)
+
+    def _bound_rows(self) -> None:
+        surplus = sum(map(len, self._rows)) - MAX_ROWS
+        if surplus > 0:
+            rows = _joined(self._rows)
+            self._leave('overflow', int((~rows.broken[:surplus]).sum()))
+            self._rows = [rows.where(np.arange(len(rows)) >= surplus)]
+
+    def _leave(self, how: str, count: int) -> None:
+        """Move messages from pending to one of the other counts."""
+        if count:
+            setattr(self.counts, how, getattr(self.counts, how) + count)
+            self.counts.pending -= count
+
+
+def _in_epoch(rows: Rows, grid: Grid) -> NDArray[np.bool_]:
+    """Tell which messages belong to the time after a clock jump."""
+    keep: NDArray[np.bool_] = rows.stamps > (grid.open_tick - 1) * grid.period_ns
+    if grid.jump is Jump.BACK:
+        keep &= rows.stamps <= grid.now_ns
+    return keep
+
+
+def _joined(rows: Sequence[Rows]) -> Rows:
+    return Rows(
+        np.concatenate([part.stamps for part in rows]),
+        np.concatenate([part.ticks for part in rows]),
+        np.concatenate([part.broken for part in rows]),
+        np.concatenate([part.values for part in rows]),
+        np.concatenate([part.payloads for part in rows]))

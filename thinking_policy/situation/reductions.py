@@ -1,0 +1,145 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Many numbers to one: within a message, and over the messages of a sampling period.
+
+Within a message, numbers that are not finite (or are a sentinel, which the reader made NaN) are
+left out, except by `norm`, which would be wrong without one of its components. Over time the
+sums are exactly rounded (`math.fsum`), so that no order of arrival changes a bit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+Float64s = NDArray[np.float64]
+Bounds = Float64s | None
+
+# (numbers [n, m], low [n, 1], high [n, 1]) -> [n]; NaN: nothing usable. The bounds are those of
+# the sensor, where the message has them; only range_min and invalid_fraction look at them.
+Within = Callable[[Float64s, Bounds, Bounds], Float64s]
+
+
+def _norm(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    length: Float64s = np.sqrt(np.sum(numbers * numbers, axis=1))
+    return length
+
+
+def _mean(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    usable = np.isfinite(numbers)
+    total: Float64s = np.sum(np.where(usable, numbers, 0.0), axis=1)
+    mean: Float64s = total / np.sum(usable, axis=1)
+    return mean
+
+
+def _rms(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    return np.sqrt(_mean(numbers * numbers, None, None))
+
+
+def _std(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    away = numbers - _mean(numbers, None, None)[:, np.newaxis]
+    return _rms(away, None, None)
+
+
+def _min(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    # inf, where nothing is usable, is refused by the reader
+    least: Float64s = np.min(np.where(np.isfinite(numbers), numbers, np.inf), axis=1)
+    return least
+
+
+def _max(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    return -_min(-numbers, None, None)
+
+
+def _count(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    return np.full(len(numbers), float(numbers.shape[1]))
+
+
+def _invalid_fraction(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    usable = np.isfinite(numbers)
+    if low is not None and high is not None:
+        low, high = _sensor_range(low, high)
+        usable &= (numbers >= low) & (numbers <= high)
+    share: Float64s = 1.0 - np.sum(usable, axis=1) / numbers.shape[1]
+    return share
+
+
+def _range_min(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+    """Return the shortest distance by REP-117.
+
+    -inf is an obstacle too close to measure and counts as the shortest distance the sensor
+    measures; +inf is nothing within range, so only +inf gives the longest one. NaN is an
+    erroneous measurement and is ignored, as is what lies outside of the sensor's range.
+    """
+    if low is None or high is None:
+        low = np.zeros((len(numbers), 1))
+        high = np.full((len(numbers), 1), np.inf)
+    low, high = _sensor_range(low, high)
+    usable = (numbers >= low) & (numbers <= high) & np.isfinite(numbers)
+    distances = np.where(usable, numbers, np.inf)
+    distances = np.where(numbers == -np.inf, low, distances)
+    least: Float64s = np.min(distances, axis=1)
+    nothing = (least == np.inf) & np.any(numbers == np.inf, axis=1)
+    return np.where(nothing, high[:, 0], least)
+
+
+def _sensor_range(low: Float64s, high: Float64s) -> tuple[Float64s, Float64s]:
+    """Return the bounds, or 0…inf where a driver left them unset or nonsensical."""
+    sound = np.isfinite(low) & (high > 0.0) & (low <= high)
+    return np.where(sound, low, 0.0), np.where(sound, high, np.inf)
+
+
+WITHIN: Mapping[str, Within] = {
+    'norm': _norm, 'mean': _mean, 'min': _min, 'max': _max, 'rms': _rms, 'std': _std,
+    'range_min': _range_min, 'invalid_fraction': _invalid_fraction, 'count': _count,
+}
+
+
+def over_time(name: str, stamps_ns: NDArray[np.int64], values: Float64s) -> float:
+    """Reduce the messages of one sampling period to a sample.
+
+    Args:
+        name: One of `configuration.OVER_TIME`.
+        stamps_ns: int64 [n], any order.
+        values: float64 [n], n ≥ 1, NaN where a message held nothing usable.
+
+    Returns:
+        The sample, NaN if no message was usable. `last` is the newest usable value, the largest
+        of them where stamps are equal; `count` is the number of usable messages.
+    """
+    usable = np.isfinite(values)
+    if name == 'invalid_fraction':
+        return 1.0 - float(np.sum(usable)) / len(values)
+    values = values[usable]
+    if not len(values):
+        return math.nan
+    if name == 'last':
+        stamps_ns = stamps_ns[usable]
+        return float(np.max(values[stamps_ns == np.max(stamps_ns)]))
+    try:
+        return _OVER_TIME[name](values)
+    except OverflowError:  # a sum beyond float64
+        return math.nan
+
+
+def _fmean(values: Float64s) -> float:
+    return math.fsum(values.tolist()) / len(values)
+
+
+def _frms(values: Float64s) -> float:
+    return math.sqrt(_fmean(values * values))
+
+
+def _fstd(values: Float64s) -> float:
+    return _frms(values - _fmean(values))
+
+
+_OVER_TIME: Mapping[str, Callable[[Float64s], float]] = {
+    'mean': _fmean, 'rms': _frms, 'std': _fstd,
+    'min': lambda values: float(np.min(values)),
+    'max': lambda values: float(np.max(values)),
+    'count': lambda values: float(len(values)),
+}
