@@ -14,7 +14,7 @@ unexport PYTHONPATH RMW_IMPLEMENTATION ROS_DISTRO ROS_VERSION ROS_PYTHON_VERSION
 unexport _ROS_WHEELS_BOOTSTRAP_COMPLETE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint policy robot clean
+.PHONY: help setup run test lint format policy robot clean
 
 help:  ## list what can be made
 	@echo 'make TARGET [ARGS="…"] [PYTHON=/path/to/python3.11] [EXTRAS=bags,train] [VENV=.venv]'
@@ -31,6 +31,9 @@ test: setup  ## run all tests and linters; ARGS='test/situation -x' for a part
 
 lint: setup  ## run only the linters
 	@'$(VENV)/bin/pytest' -q -m lint test/packaging
+
+format: setup  ## bring the code into the house format
+	@'$(VENV)/bin/ruff' check --fix --quiet . ; '$(VENV)/bin/ruff' format .
 
 policy: setup  ## rebuild the bundled config/policy.onnx from its seed
 	@'$(VENV)/bin/python' -m thinking_policy.training.build_policy --seed 0 -o config/policy.onnx $(ARGS)

@@ -54,4 +54,5 @@ if [ -z "$python" ]; then
   echo "  Install one, for example with pyenv, and say: make setup PYTHON=/path/to/python3.11" >&2
   exit 1
 fi
-exec "$python" -I "$here/setup_environment.py" "$@"
+# Not -I, which would hide the script's own folder; -B leaves no __pycache__ in it.
+exec env -u PYTHONPATH -u PYTHONHOME "$python" -sB "$here/setup_environment.py" "$@"

@@ -13,7 +13,6 @@ Standard library only: this runs before anything is installed. Start it through 
 from __future__ import annotations
 
 import argparse
-import configparser
 import contextlib
 import fcntl
 import hashlib
@@ -23,52 +22,32 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from reporting import SetupError, progress
+from requirements import distribution_name, normalise, read_extras, read_requirements
+from ros_wheels import BUILD_WHEELS_OF_DISTRO, repair_cmake_targets, ros_wheels
+from system_packages import install_system_packages
+
 ROOT = Path(__file__).resolve().parent.parent
 
-# rclpy pulls no RMW of its own. `std-msgs` and the like are interfaces of the nodes.
-RUNTIME_WHEELS = (
-    'rclpy', 'rmw-fastrtps-cpp', 'std-msgs', 'std-srvs', 'sensor-msgs', 'geometry-msgs',
-    'nav-msgs', 'diagnostic-msgs', 'lifecycle-msgs', 'rosgraph-msgs',
-)
-BUILD_WHEELS = (
-    'ament-cmake', 'ament-cmake-python', 'ament-cmake-pytest', 'ament-package',
-    'ament-cmake-export-dependencies', 'ament-cmake-export-include-directories',
-    'ament-cmake-export-interfaces', 'ament-cmake-export-link-flags',
-    'ament-cmake-export-targets', 'ament-cmake-include-directories', 'ament-cmake-gen-version-h',
-    'ament-cmake-gtest', 'ament-cmake-gmock', 'ament-cmake-ros', 'rosidl-default-generators',
-    'rosidl-core-generators', 'rosidl-typesupport-introspection-c',
-    'rosidl-typesupport-introspection-cpp', 'rosidl-typesupport-fastrtps-c',
-    'rosidl-typesupport-fastrtps-cpp',
-)
-BUILD_WHEELS_OF_DISTRO = {
-    'jazzy': ('python-cmake-module',),
-    'kilted': ('ament-cmake-ros-core',),
-}
 # colcon-core refuses newer setuptools. A bare `torch` on Linux is a CUDA build of several GB;
 # this version was tried as CPU build.
 CONSTRAINTS = ('setuptools<80', 'torch==2.13.0')
 
-SYSTEM_PACKAGES = {'g++': 'g++', 'cmake': 'cmake', 'make': 'make'}  # command → Debian package
-
 # Left behind by a sourced ROS installation or a parent process of another environment;
 # any of these would mix two installations.
-FOREIGN_VARIABLES = (
-    'AMENT_PREFIX_PATH', 'CMAKE_PREFIX_PATH', 'COLCON_PREFIX_PATH', 'LD_LIBRARY_PATH',
-    'MAKEFLAGS', 'MAKELEVEL', 'MFLAGS', 'PYTHONHOME', 'PYTHONPATH', 'ROS_DISTRO',
-    'ROS_PYTHON_VERSION', 'ROS_VERSION', 'RMW_IMPLEMENTATION', '_ROS_WHEELS_BOOTSTRAP_COMPLETE',
-)
+FOREIGN_VARIABLES = """
+    AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX_PATH LD_LIBRARY_PATH PYTHONHOME PYTHONPATH
+    MAKEFLAGS MAKELEVEL MFLAGS ROS_DISTRO ROS_PYTHON_VERSION ROS_VERSION RMW_IMPLEMENTATION
+    _ROS_WHEELS_BOOTSTRAP_COMPLETE
+""".split()
 LINKED = ('thinking_policy', 'launch', 'config')  # source folders whose files are linked
 BUILT_FROM = ('CMakeLists.txt', 'package.xml', 'msg', 'scripts')
+# The results of these stages are gone or stale once the first has been done again.
+VOIDED_BY = {'venv': ('ros', 'packages', 'build'), 'ros': ('build',)}
 LOG_TAIL_LINES = 25
-
-
-class SetupError(Exception):
-    """A stage that could not be done; the message says what to do."""
 
 
 def main() -> int:
@@ -93,7 +72,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument('--venv', type=Path, default=ROOT / '.venv', help='where it stands')
     parser.add_argument('--distro', choices=tuple(BUILD_WHEELS_OF_DISTRO), default='jazzy')
     parser.add_argument(
-        '--extras', default='all',
+        '--extras',
+        default='all',
         help=f'comma-separated extras of setup.cfg, or all, or none: {", ".join(known)}',
     )
     arguments = parser.parse_args()
@@ -128,22 +108,36 @@ class Setup:
         interpreter = [sys.version, os.path.realpath(sys.executable), str(self.venv)]
         self.stage('venv', 'virtual environment', interpreter, self.make_venv, self.venv_runs)
         self.stage(
-            'ros', f'ROS 2 {self.distro.capitalize()} wheels', self.wheels, self.install_ros,
+            'ros',
+            f'ROS 2 {self.distro.capitalize()} wheels',
+            self.wheels,
+            self.install_ros,
             lambda: self.has_distributions(self.wheels),
         )
         self.stage(
-            'packages', 'Python packages', [*self.requirements, *CONSTRAINTS],
+            'packages',
+            'Python packages',
+            [*self.requirements, *CONSTRAINTS],
             lambda: self.pip_install('packages', self.requirements),
             lambda: self.has_distributions(self.requirements),
         )
         self.stage(
-            'build', 'messages and code (colcon)', contents_of(BUILT_FROM), self.build,
+            'build',
+            'messages and code (colcon)',
+            contents_of(BUILT_FROM),
+            self.build,
             lambda: (self.site_packages / 'thinking_policy' / 'msg' / '__init__.py').exists(),
         )
         self.link_sources()
 
-    def stage(self, name: str, title: str, inputs: object, work: Callable[[], None],
-              intact: Callable[[], bool]) -> None:
+    def stage(
+        self,
+        name: str,
+        title: str,
+        inputs: object,
+        work: Callable[[], None],
+        intact: Callable[[], bool],
+    ) -> None:
         """Do `work` unless its stamp matches `inputs` and `intact` finds its result."""
         stamp = self.state / f'{name}.stamp'
         digest = hashlib.sha256(json.dumps(inputs).encode()).hexdigest()
@@ -151,11 +145,8 @@ class Setup:
             return
         if name == 'venv':
             install_system_packages()
-        else:
-            # Later stages build on this one, so theirs are void until it is done.
-            for later in self.state.glob('*.stamp'):
-                if later.name != 'venv.stamp' and STAGES.index(later.stem) >= STAGES.index(name):
-                    later.unlink()
+        for void in (name, *VOIDED_BY.get(name, ())):
+            (self.state / f'{void}.stamp').unlink(missing_ok=True)
         with progress(title):
             work()
         self.state.mkdir(parents=True, exist_ok=True)
@@ -167,8 +158,10 @@ class Setup:
         """Make the environment anew: scripts in it name their interpreter by absolute path."""
         if self.venv.exists():
             if not self.state.is_dir() and any(self.venv.iterdir()):
-                raise SetupError(f'{self.venv} was not made by this set-up; move it away or '
-                                 f'choose another place: make VENV=.venv-ros')
+                raise SetupError(
+                    f'{self.venv} was not made by this set-up; move it away or '
+                    f'choose another place: make VENV=.venv-ros'
+                )
             shutil.rmtree(self.venv)
         self.state.mkdir(parents=True)
         self.call('venv', [sys.executable, '-m', 'venv', str(self.venv)])
@@ -188,19 +181,42 @@ class Setup:
     def build(self) -> None:
         """Build by colcon into the environment, which is already a ROS prefix."""
         environment = self.environment() | {
-            'AMENT_PREFIX_PATH': str(self.venv), 'CMAKE_PREFIX_PATH': str(self.venv),
+            'AMENT_PREFIX_PATH': str(self.venv),
+            'CMAKE_PREFIX_PATH': str(self.venv),
         }
         shutil.rmtree(self.state / 'build', ignore_errors=True)
-        self.call('build', [
-            str(self.venv / 'bin' / 'colcon'), '--log-base', str(self.state / 'colcon'), 'build',
-            '--base-paths', str(ROOT), '--packages-select', 'thinking_policy',
-            '--merge-install', '--symlink-install', '--build-base', str(self.state / 'build'),
-            '--install-base', str(self.venv), '--event-handlers', 'console_direct+',
-            '--cmake-args', f'-DPython3_EXECUTABLE={self.python}',
-        ], environment)
-        self.call('build', [
-            str(self.python), '-c', 'import rclpy; from thinking_policy.msg import Situation',
-        ])
+        self.call(
+            'build',
+            [
+                str(self.venv / 'bin' / 'colcon'),
+                '--log-base',
+                str(self.state / 'colcon'),
+                'build',
+                '--base-paths',
+                str(ROOT),
+                '--packages-select',
+                'thinking_policy',
+                '--merge-install',
+                '--symlink-install',
+                '--build-base',
+                str(self.state / 'build'),
+                '--install-base',
+                str(self.venv),
+                '--event-handlers',
+                'console_direct+',
+                '--cmake-args',
+                f'-DPython3_EXECUTABLE={self.python}',
+            ],
+            environment,
+        )
+        self.call(
+            'build',
+            [
+                str(self.python),
+                '-c',
+                'import rclpy; from thinking_policy.msg import Situation',
+            ],
+        )
 
     def link_sources(self) -> None:
         """Link source files that came since the build and drop links to those that went.
@@ -209,12 +225,15 @@ class Setup:
         """
         wanted = {}
         for folder in LINKED:
-            base = self.site_packages if folder == 'thinking_policy' \
+            base = (
+                self.site_packages
+                if folder == 'thinking_policy'
                 else self.venv / 'share' / 'thinking_policy'
+            )
             for source in source_files(ROOT / folder):
                 wanted[base / source.relative_to(ROOT)] = source
         for link, source in wanted.items():
-            if not (link.is_symlink() and os.readlink(link) == str(source)):
+            if not (link.is_symlink() and link.readlink() == source):
                 link.parent.mkdir(parents=True, exist_ok=True)
                 if link.is_dir() and not link.is_symlink():
                     raise SetupError(f'{link} is a folder where a link to {source} belongs')
@@ -231,17 +250,30 @@ class Setup:
         """Install into the environment, under this project's constraints."""
         constraints = self.state / 'constraints.txt'
         constraints.write_text('\n'.join(CONSTRAINTS) + '\n')
-        self.call(log, [
-            str(self.python), '-m', 'pip', 'install', '--no-input', '--progress-bar', 'off',
-            '--disable-pip-version-check', '--constraint', str(constraints), *requirements,
-        ])
+        self.call(
+            log,
+            [
+                str(self.python),
+                '-m',
+                'pip',
+                'install',
+                '--no-input',
+                '--progress-bar',
+                'off',
+                '--disable-pip-version-check',
+                '--constraint',
+                str(constraints),
+                *requirements,
+            ],
+        )
 
     def has_distributions(self, requirements: list[str]) -> bool:
         """Tell whether each required distribution has its metadata in the environment."""
         try:
             present = {
                 normalise(entry.name.split('-')[0])
-                for entry in os.scandir(self.site_packages) if entry.name.endswith('.dist-info')
+                for entry in os.scandir(self.site_packages)
+                if entry.name.endswith('.dist-info')
             }
         except OSError:
             return False
@@ -253,16 +285,21 @@ class Setup:
         path = f'{self.venv / "bin"}{os.pathsep}{kept.get("PATH", os.defpath)}'
         return kept | {'VIRTUAL_ENV': str(self.venv), 'PATH': path}
 
-    def call(self, log: str, command: list[str],
-             environment: dict[str, str] | None = None) -> None:
+    def call(
+        self, log: str, command: list[str], environment: dict[str, str] | None = None
+    ) -> None:
         """Run one command into a log file; on failure show the log's end and where it is."""
         self.state.mkdir(parents=True, exist_ok=True)
         path = self.state / f'{log}.log'
         with path.open('wb') as output:
             try:
                 code = subprocess.run(
-                    command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
-                    env=self.environment() if environment is None else environment, check=False,
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=output,
+                    stderr=subprocess.STDOUT,
+                    env=self.environment() if environment is None else environment,
+                    check=False,
                     cwd=self.state,
                 ).returncode
             except OSError as error:
@@ -274,96 +311,6 @@ class Setup:
                 f'{Path(command[0]).name} failed with exit code {code}:\n{lines}\n'
                 f'  whole log: {path}'
             )
-
-
-STAGES = ('venv', 'ros', 'packages', 'build')
-
-
-def ros_wheels(distro: str) -> list[str]:
-    """Return the names of the wheels that make `distro` run and build messages."""
-    names = (*RUNTIME_WHEELS, *BUILD_WHEELS, *BUILD_WHEELS_OF_DISTRO[distro])
-    return [f'ros-{distro}-{name}' for name in names] + ['colcon-common-extensions']
-
-
-def read_extras() -> dict[str, list[str]]:
-    """Return the extras of setup.cfg, in its order."""
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / 'setup.cfg')
-    section = parser['options.extras_require']
-    return {name: requirement_lines(section[name]) for name in section}
-
-
-def read_requirements(extras: tuple[str, ...]) -> list[str]:
-    """Return what setup.cfg requires for the package with these extras, without repeats."""
-    parser = configparser.ConfigParser()
-    parser.read(ROOT / 'setup.cfg')
-    lines = requirement_lines(parser['options']['install_requires'])
-    known = read_extras()
-    for extra in extras:
-        lines += known[extra]
-    return list(dict.fromkeys(lines))
-
-
-def requirement_lines(text: str) -> list[str]:
-    """Return the non-empty lines of a list in setup.cfg."""
-    return [line.strip() for line in text.splitlines() if line.strip()]
-
-
-def distribution_name(requirement: str) -> str:
-    """Return the normalised name of a requirement such as `PyYAML >= 6`."""
-    return normalise(re.split(r'[^A-Za-z0-9._-]', requirement, maxsplit=1)[0])
-
-
-def normalise(name: str) -> str:
-    """Return a distribution name as PEP 503 compares it."""
-    return re.sub(r'[-_.]+', '-', name).lower()
-
-
-def repair_cmake_targets(share: Path, python: Path) -> None:
-    """Make the wheels' exported CMake targets name this machine's include folders.
-
-    They were exported with those of the machine that built the wheels; CMake refuses targets
-    whose include folders do not exist.
-    """
-    code = 'import numpy, sysconfig; print(sysconfig.get_path("include")); ' \
-           'print(numpy.get_include())'
-    result = subprocess.run([python, '-c', code], capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise SetupError(f'numpy of the new environment does not import:\n{result.stderr}')
-    python_include, numpy_include = result.stdout.split('\n')[:2]
-    built_with = r'/opt/python/cp3\d+-cp3\d+/'
-    numpy_folder = re.compile(
-        built_with + r'lib/python3\.\d+/site-packages/numpy/_?core/include')
-    python_folder = re.compile(built_with + r'include/python3\.\d+')
-    for path in share.rglob('*.cmake'):
-        text = path.read_text()
-        repaired = numpy_folder.sub(lambda _: numpy_include, text)
-        repaired = python_folder.sub(lambda _: python_include, repaired)
-        if repaired != text:
-            path.write_text(repaired)
-
-
-def install_system_packages() -> None:
-    """Install what apt has to give when root; otherwise say the exact command."""
-    missing = [package for command, package in SYSTEM_PACKAGES.items() if not shutil.which(command)]
-    if not (Path(sysconfig.get_path('include')) / 'Python.h').exists():
-        missing.append(f'python{sys.version_info.major}.{sys.version_info.minor}-dev')
-    if not missing:
-        return
-    command = ['apt-get', 'install', '-y', '--no-install-recommends', *missing]
-    if not shutil.which('apt-get'):
-        raise SetupError(f'please install what Debian calls: {" ".join(missing)}')
-    if os.geteuid() != 0:
-        raise SetupError(f'system packages are missing. Please run:\n  sudo {" ".join(command)}')
-    with progress(f'system packages: {" ".join(missing)}'):
-        environment = os.environ | {'DEBIAN_FRONTEND': 'noninteractive'}
-        for words in (['apt-get', 'update'], command):
-            done = subprocess.run(
-                words, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                check=False,
-            )
-            if done.returncode:
-                raise SetupError(f'{" ".join(words)} failed:\n{done.stdout}{done.stderr}')
 
 
 def contents_of(names: tuple[str, ...]) -> list[list[str]]:
@@ -384,19 +331,6 @@ def source_files(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if name != '__pycache__')
         for name in sorted(files):
             yield Path(parent) / name
-
-
-@contextlib.contextmanager
-def progress(title: str) -> Iterator[None]:
-    """Say on stderr what is being done, and after it how long it took."""
-    started = time.monotonic()
-    print(f'set up: {title} …', end='', flush=True, file=sys.stderr)
-    try:
-        yield
-    except BaseException:
-        print(' failed', file=sys.stderr)
-        raise
-    print(f' {time.monotonic() - started:.0f} s', file=sys.stderr)
 
 
 @contextlib.contextmanager
