@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from thinking_policy.situation import reductions
 from thinking_policy.situation.decode import compile_decoder, decode
 from thinking_policy.situation.errors import SituationError
-from thinking_policy.situation.field_paths import is_numeric, parse_path, resolve_path
-from thinking_policy.situation.layout import Find, Float64s, Locator, compile_find
+from thinking_policy.situation.field_finder import Find, compile_find
+from thinking_policy.situation.field_paths import resolve_path, sibling
+from thinking_policy.situation.layout import Float64s, Locator
 from thinking_policy.situation.message_types import MessageType, Primitive
 
 __all__ = [
@@ -57,14 +58,9 @@ def compile_reader(
 def stamp_reader(message_type: MessageType) -> StampReader | None:
     """Return what reads `header.stamp` (or a `stamp` of its own), or None where there is none."""
     for path in ('header.stamp', 'stamp'):
-        try:
-            resolve_path(message_type, f'{path}.sec')
-            resolve_path(message_type, f'{path}.nanosec')
-        except SituationError:
-            continue
-        return StampReader([
-            compile_find(message_type, f'{path}.sec'),
-            compile_find(message_type, f'{path}.nanosec')])
+        finds = _numbers(message_type, [f'{path}.sec', f'{path}.nanosec'])
+        if finds:
+            return StampReader(finds)
     return None
 
 
@@ -96,14 +92,14 @@ class FieldReader:
                 if layout is None:
                     broken[indices] = True
                 elif indices is None:
-                    values[:] = self._numbers(layout.columns(raws), len(raws))
+                    values[:] = self._reduced(layout.columns(raws), len(raws))
                 else:
                     columns = layout.columns([raws[index] for index in indices])
-                    values[indices] = self._numbers(columns, len(indices))
+                    values[indices] = self._reduced(columns, len(indices))
             values[~np.isfinite(values)] = math.nan
         return values, broken
 
-    def _numbers(
+    def _reduced(
             self, columns: Sequence[list[NDArray[np.generic]] | None], count: int) -> Float64s:
         runs = columns[0]
         if runs is None:
@@ -153,14 +149,18 @@ class StampReader:
 
 
 def _bound_finds(message_type: MessageType, path: str) -> list[Find]:
-    parse_path(path)
-    parent, dot, _ = path.rpartition('.')
     for names in _BOUNDS:
-        paths = [f'{parent}{dot}{name}' for name in names]
-        try:
-            kinds = [resolve_path(message_type, bound) for bound in paths]
-        except SituationError:
-            continue
-        if all(isinstance(kind, Primitive) and is_numeric(kind) for kind in kinds):
-            return [compile_find(message_type, bound) for bound in paths]
+        finds = _numbers(message_type, [sibling(path, name) for name in names])
+        if finds:
+            return finds
+    return []
+
+
+def _numbers(message_type: MessageType, paths: Sequence[str]) -> list[Find]:
+    """Return what finds all of these single numbers, or nothing if one is missing."""
+    try:
+        if all(isinstance(resolve_path(message_type, path), Primitive) for path in paths):
+            return [compile_find(message_type, path) for path in paths]
+    except SituationError:
+        pass
     return []

@@ -9,9 +9,7 @@ and ranges stand here and nowhere else. A robot file is an ordinary ROS paramete
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
-import types
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +18,11 @@ from typing import Any
 
 import yaml
 
+from thinking_policy.situation.checked_values import check_value, did_you_mean
 from thinking_policy.situation.errors import SituationError
+from thinking_policy.situation.field_paths import parse_path
+from thinking_policy.situation.message_types import full_name
+from thinking_policy.situation.requests import topic_requests
 
 NODE_NAME = 'thinking_policy'
 WITHIN_MESSAGE = (
@@ -118,7 +120,8 @@ class SituationConfig:
     lateness_s: float = option(
         0.1, 'header time: a tick waits this long for late messages; seconds', low=0.0, high=60.0)
     clock_jump_s: float = option(
-        10.0, 'a forward step of the clock beyond this starts a new episode; seconds', low=0.1)
+        10.0, 'a forward step of the clock beyond this starts a new episode; seconds',
+        low=0.1, high=3600.0)
     signals: tuple[SignalConfig, ...] = ()
     events: EventConfig = EventConfig()
     episode: EpisodeConfig = EpisodeConfig()
@@ -151,8 +154,9 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
         source: File or node named in errors.
 
     Raises:
-        SituationError: An unknown key, a wrong type, a number out of range or a signal without
-            settings; the message names the key, what was expected and what was found.
+        SituationError: An unknown key, a wrong type, a number out of range, a signal without
+            settings, or a topic read in two ways; the message names the key, what was expected
+            and what was found.
     """
     rest = dict(values)
     names = rest.pop('signal_names', [])
@@ -167,7 +171,7 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
         if name not in names:
             raise SituationError(
                 f'{source}: signals.{name} is not in signal_names {list(names)}'
-                f'{_did_you_mean(name, names)}')
+                f'{did_you_mean(name, names)}')
     for name in names:
         if name not in settings:
             raise SituationError(
@@ -181,6 +185,10 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
     episode = _build(EpisodeConfig, rest.pop('episode', {}), f'{source}: episode')
     config: SituationConfig = _build(
         SituationConfig, rest, source, signals=signals, events=events, episode=episode)
+    try:
+        topic_requests(config)
+    except SituationError as error:
+        raise SituationError(f'{source}: {error}') from error
     return config
 
 
@@ -241,11 +249,6 @@ def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
         into[head] = value
 
 
-def _did_you_mean(name: str, known: typing.Iterable[str]) -> str:
-    close = difflib.get_close_matches(str(name), list(known), n=1)
-    return f'; did you mean {close[0]!r}?' if close else ''
-
-
 def _build(kind: Any, values: Any, where: str, **given: Any) -> Any:
     """Fill a dataclass from a mapping, refusing what it does not know or cannot hold."""
     if not isinstance(values, Mapping):
@@ -254,45 +257,27 @@ def _build(kind: Any, values: Any, where: str, **given: Any) -> Any:
     hints = typing.get_type_hints(kind)
     for key, value in values.items():
         if key not in fields:
-            raise SituationError(f'{where}: unknown key {key!r}{_did_you_mean(key, fields)}')
+            raise SituationError(f'{where}: unknown key {key!r}{did_you_mean(key, fields)}')
         given[key] = check_value(f'{where}.{key}', value, hints[key], fields[key].metadata)
     return kind(**given)
-
-
-def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> Any:
-    """Return `value` as the type `hint` asks for, within the range of the field's metadata.
-
-    Raises:
-        SituationError: The message names `where`, the allowed range or words, and the value.
-    """
-    if isinstance(hint, types.GenericAlias):
-        (item, _) = typing.get_args(hint)
-        if not isinstance(value, (list, tuple)):
-            raise SituationError(f'{where}: expected a list, found {value!r}')
-        return tuple(check_value(where, entry, item, {}) for entry in value)
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
-    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise SituationError(f'{where}: expected {hint.__name__}, found {value!r}')
-    choices = meta.get('choices') or ()
-    if choices and value not in choices:
-        raise SituationError(
-            f'{where}: expected one of {[c for c in choices if c]}, found {value!r}'
-            f'{_did_you_mean(value, choices)}')
-    low, high = meta.get('low'), meta.get('high')
-    if (low is not None or high is not None) and not (
-            (low is None or value >= low) and (high is None or value <= high)):
-        bounds = f'{"-inf" if low is None else low}...{"inf" if high is None else high}'
-        raise SituationError(f'{where}: expected a number in {bounds}, found {value!r}')
-    return value
 
 
 def _checked_signal(signal: SignalConfig, where: str) -> SignalConfig:
     if signal.topic and not (signal.type and signal.field):
         missing = 'type' if not signal.type else 'field'
         raise SituationError(f'{where}: has topic {signal.topic!r}, but {missing} is empty')
-    if not (math.isfinite(signal.nominal_low) and math.isfinite(signal.nominal_high)
-            and signal.nominal_low < signal.nominal_high):
+    if signal.topic:
+        try:
+            parse_path(signal.field)
+            full_name(signal.type)
+        except SituationError as error:
+            raise SituationError(f'{where}: {error}') from error
+    if not (math.isfinite(signal.scale) and math.isfinite(signal.offset)):
+        raise SituationError(
+            f'{where}: expected scale and offset to be finite, '
+            f'found {signal.scale} and {signal.offset}')
+    width = signal.nominal_high - signal.nominal_low
+    if not (math.isfinite(width) and width > 0.0):
         raise SituationError(
             f'{where}: expected nominal_low < nominal_high, both finite, '
             f'found {signal.nominal_low}...{signal.nominal_high}')

@@ -63,6 +63,7 @@ class Counters:
         jumps_forward: Times the clock went too far ahead at once.
         episodes: By what began them.
         events: By kind.
+        events_surplus: Events left out because one tick brought more than can be published.
         unknown_level: Diagnostic statuses with a level that does not exist.
         codes_forgotten: Dropped from the full table of last occurrences.
         names_forgotten: Diagnostic names dropped from the full table of levels.
@@ -76,6 +77,7 @@ class Counters:
     jumps_forward: int = 0
     episodes: dict[str, int] = field(default_factory=dict)
     events: dict[str, int] = field(default_factory=dict)
+    events_surplus: int = 0
     unknown_level: int = 0
     codes_forgotten: int = 0
     names_forgotten: int = 0

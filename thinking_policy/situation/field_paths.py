@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.message_types import (
     Array,
+    Field,
     FieldType,
     MessageType,
     Primitive,
@@ -28,6 +29,7 @@ NAME_WITHIN = ('name', 'joint_name', 'id')
 MOST_LISTED = 40  # paths that an error message lists
 
 _STEP = re.compile(r'([A-Za-z_]\w*)(?:\[\s*(?:(\d+)|\'([^\']+)\'|"([^"]+)"|([^\]\'"]+?))\s*\])?')
+_LAST_STEP = re.compile(r'[A-Za-z_]\w*(?:\[[^\]]*\])?$')
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,8 @@ def resolve_path(message_type: MessageType, path: str) -> FieldType:
             continue
         if not isinstance(field.type, (Array, Sequence)):
             raise _missing(message_type, path, f'{step.name!r} is no array')
-        if isinstance(step.key, str) and names_for(at, field.type) is None:
+        if isinstance(step.key, str) and name_within(field.type) is None \
+                and names_beside(at) is None:
             raise _missing(message_type, path, f'{step.name!r} has no names, only indices')
         if isinstance(field.type, Array) and isinstance(step.key, int) \
                 and step.key >= field.type.length:
@@ -102,19 +105,29 @@ def is_numeric(kind: FieldType) -> bool:
     return isinstance(kind, Primitive)
 
 
-def names_for(parent: MessageType, kind: Array | Sequence) -> str | None:
-    """Return the member that names the entries of an array: inside its structs or beside it."""
+def name_within(kind: Array | Sequence) -> str | None:
+    """Return the member of an array's structs that names them."""
     if isinstance(kind.item, MessageType):
         for name in NAME_WITHIN:
             field = kind.item.field(name)
             if field is not None and field.type == Text():
                 return name
+    return None
+
+
+def names_beside(parent: MessageType) -> Field | None:
+    """Return the text array of a struct that names the entries of its other arrays."""
     for name in NAMES_BESIDE:
         field = parent.field(name)
         if field is not None and isinstance(field.type, (Array, Sequence)) \
                 and field.type.item == Text():
-            return name
+            return field
     return None
+
+
+def sibling(path: str, name: str) -> str:
+    """Return the path of another member of the struct that the last step is in."""
+    return _LAST_STEP.sub(name, path)
 
 
 def numeric_paths(message_type: MessageType) -> list[str]:

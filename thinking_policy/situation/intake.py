@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from thinking_policy.situation.cdr import FieldReader, StampReader
 from thinking_policy.situation.counters import TopicCounts
 
-MAX_RAW = 20_000  # messages of a topic between two ingests; the oldest go first
+MAX_RAW = 65_536  # messages of a topic between two ingests; the oldest go first
 MAX_RAW_BYTES = 32 << 20  # large messages must not fill the memory
 MAX_ROWS = 200_000  # messages of a topic, as numbers, that wait for their tick
 

@@ -78,12 +78,16 @@ def _range_min(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
         low = np.zeros((len(numbers), 1))
         high = np.full((len(numbers), 1), np.inf)
     low, high = _sensor_range(low, high)
-    usable = (numbers >= low) & (numbers <= high) & np.isfinite(numbers)
-    distances = np.where(usable, numbers, np.inf)
-    distances = np.where(numbers == -np.inf, low, distances)
+    distances = np.where((numbers >= low) & (numbers <= high), numbers, np.inf)
+    too_close = numbers == -np.inf
+    if too_close.any():
+        distances = np.where(too_close, low, distances)
     least: Float64s = np.min(distances, axis=1)
-    nothing = (least == np.inf) & np.any(numbers == np.inf, axis=1)
-    return np.where(nothing, high[:, 0], least)
+    nothing = least == np.inf
+    if nothing.any():
+        nothing &= np.any(numbers == np.inf, axis=1)
+        least = np.where(nothing, high[:, 0], least)
+    return least
 
 
 def _sensor_range(low: Float64s, high: Float64s) -> tuple[Float64s, Float64s]:
@@ -104,7 +108,8 @@ def over_time(name: str, stamps_ns: NDArray[np.int64], values: Float64s) -> floa
     Args:
         name: One of `configuration.OVER_TIME`.
         stamps_ns: int64 [n], any order.
-        values: float64 [n], n ≥ 1, NaN where a message held nothing usable.
+        values: float64 [n], n ≥ 1, within float32's range (so that no sum of squares overflows),
+            NaN where a message held nothing usable.
 
     Returns:
         The sample, NaN if no message was usable. `last` is the newest usable value, the largest
@@ -119,10 +124,7 @@ def over_time(name: str, stamps_ns: NDArray[np.int64], values: Float64s) -> floa
     if name == 'last':
         stamps_ns = stamps_ns[usable]
         return float(np.max(values[stamps_ns == np.max(stamps_ns)]))
-    try:
-        return _OVER_TIME[name](values)
-    except OverflowError:  # a sum beyond float64
-        return math.nan
+    return _OVER_TIME[name](values)
 
 
 def _fmean(values: Float64s) -> float:

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from thinking_policy.situation.configuration import SituationConfig
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.message_types import full_name
+
+if TYPE_CHECKING:
+    from thinking_policy.situation.configuration import SituationConfig
 
 DIAGNOSTICS_TYPE = 'diagnostic_msgs/msg/DiagnosticArray'
 TEXT_TYPE = 'std_msgs/msg/String'

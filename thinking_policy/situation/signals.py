@@ -15,6 +15,8 @@ from thinking_policy.situation.situation import Reading, SignalState
 
 Float64s = NDArray[np.float64]
 
+LARGEST = 3.4e38  # messages carry float32
+
 
 def to_unit(config: SignalConfig, numbers: Float64s) -> Float64s:
     """Turn raw numbers into values of the signal's unit.
@@ -24,13 +26,13 @@ def to_unit(config: SignalConfig, numbers: Float64s) -> Float64s:
         numbers: float64 [n], NaN where unusable.
 
     Returns:
-        float64 [n], NaN where unusable, not finite or outside of the valid range.
+        float64 [n], NaN where unusable, beyond float32 or outside of the valid range.
     """
     with np.errstate(all='ignore'):
         values = numbers * config.scale + config.offset
         if config.absolute:
             values = np.abs(values)
-        refused = ~np.isfinite(values)
+        refused = ~(np.abs(values) <= LARGEST)  # NaN too
         refused |= values < config.valid_low
         refused |= values > config.valid_high
     values[refused] = math.nan

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from thinking_policy.situation.cdr import compile_decoder, compile_reader, stamp_reader
+from thinking_policy.situation.cdr import compile_reader, stamp_reader
 from thinking_policy.situation.configuration import SituationConfig, nanoseconds
 from thinking_policy.situation.counters import Counters, SignalCounts, TopicCounts
 from thinking_policy.situation.episodes import EpisodeRule
 from thinking_policy.situation.errors import SituationError
+from thinking_policy.situation.event_messages import payload_reader
 from thinking_policy.situation.events import DiagnosticWatch, LimitWatch, topic_code
 from thinking_policy.situation.intake import Columns, Grid, Intake, Jump, Rows
 from thinking_policy.situation.memory import EventMemory
@@ -24,6 +25,8 @@ from thinking_policy.situation.requests import TopicRequest, topic_requests
 from thinking_policy.situation.signals import SignalTrack, to_unit
 from thinking_policy.situation.situation import Event, EventKind, Situation
 from thinking_policy.situation.window import Window
+
+MAX_NEW_EVENTS = 1000  # of one tick, the newest; more than that is a flood
 
 
 class SituationTracker:
@@ -98,7 +101,7 @@ class SituationTracker:
             readers.append((reader, functools.partial(to_unit, signal)))
         self._intakes[topic].bind(Columns(
             tuple(readers), stamp_reader(message_type), request.by_header,
-            _payload_reader(request, message_type)))
+            payload_reader(request, message_type)))
 
     def receive(self, topic: str, raw: bytes, received_ns: int) -> None:
         """Take a raw CDR message, received at `received_ns` on the clock in use."""
@@ -227,6 +230,8 @@ class SituationTracker:
         events += self._diagnostics.at(statuses)
         events.sort(key=lambda event: (
             event.stamp_ns, event.kind, event.code, event.source, event.value))
+        self.counters.events_surplus += len(events[:-MAX_NEW_EVENTS])
+        events = events[-MAX_NEW_EVENTS:]
         self._memory.add(events)
         for event in events:
             kind = event.kind.name
@@ -235,24 +240,3 @@ class SituationTracker:
         self.counters.names_forgotten = self._diagnostics.forgotten
         self.counters.codes_forgotten = self._memory.forgotten
         return tuple(events)
-
-
-def _payload_reader(
-        request: TopicRequest, message_type: MessageType) -> Callable[[bytes], Any] | None:
-    """Return what an event topic's message says: [(name, level)], a text, or None if broken."""
-    if request.diagnostics:
-        statuses = compile_decoder(message_type, only=('status.level', 'status.name'))
-
-        def read_levels(raw: bytes) -> list[tuple[str, int]] | None:
-            message = statuses(raw)
-            return None if message is None else [
-                (status['name'], status['level']) for status in message['status']]
-        return read_levels
-    if request.events or request.mission:
-        text = compile_decoder(message_type, only=('data',))
-
-        def read_text(raw: bytes) -> str | None:
-            message = text(raw)
-            return None if message is None else message['data']
-        return read_text
-    return None

@@ -41,15 +41,16 @@ class Walk:
         position: Next byte; may lie behind the end until `require` is asked.
         order: Numpy's byte order mark.
         guards: Byte ranges whose values decided where the walk went.
+        required: Bytes that the message has to have for the walk to go that way.
     """
 
-    __slots__ = ('_steps', '_word', 'end', 'guards', 'order', 'position', 'raw')
+    __slots__ = ('_steps', '_word', 'guards', 'order', 'position', 'raw', 'required')
 
     def __init__(self, raw: bytes) -> None:
         if len(raw) < HEADER_BYTES or raw[0] != 0 or raw[1] > 1:
             raise BrokenMessageError
         self.raw = raw
-        self.end = len(raw)
+        self.required = HEADER_BYTES
         self.position = HEADER_BYTES
         self.order = '<' if raw[1] else '>'
         self.guards: list[tuple[int, int]] = [(0, 2)]
@@ -62,15 +63,16 @@ class Walk:
 
     def require(self, end: int) -> None:
         """Refuse a message that ends before byte `end`."""
-        if end > self.end:
-            raise BrokenMessageError
+        if end > self.required:
+            if end > len(self.raw):
+                raise BrokenMessageError
+            self.required = end
 
     def length(self) -> int:
         """Read the length of a text or sequence."""
         start = (self.position + 3) & ~3
-        if start + 4 > self.end:
-            raise BrokenMessageError
         self.position = start + 4
+        self.require(self.position)
         self.guards.append((start, start + 4))
         return int(self._word(self.raw, start)[0])
 
@@ -89,14 +91,14 @@ class Walk:
         if isinstance(kind, Array):
             return kind.length
         length = self.length()
-        if length * least_bytes(kind.item) > self.end - self.position:
-            raise BrokenMessageError
+        self.require(self.position + length * least_bytes(kind.item))
         return length
 
     def step(self) -> None:
         """Count one item that is visited on its own."""
+        self.require(self.position)
         self._steps += 1
-        if self._steps > MAX_STEPS or self.position > self.end:
+        if self._steps > MAX_STEPS:
             raise BrokenMessageError
 
 
