@@ -1,0 +1,399 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Subscriptions that are drained on the tick instead of waking the executor per message.
+
+An rclpy callback per message costs some 500 microseconds; taking serialized messages from a
+queue in one go costs a tenth. So the subscriptions belong to a callback group that never lets
+the executor wait for them, and their queues are made large enough for what comes in between.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from rclpy.callback_groups import CallbackGroup
+from rclpy.event_handler import SubscriptionEventCallbacks
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.subscription import Subscription
+
+from thinking_policy.ros import qos
+from thinking_policy.ros.conversions import message_class, message_type_of
+from thinking_policy.situation import MessageType, SituationError, TopicRequest
+
+Deliver = Callable[[str, bytes, int], None]
+Bind = Callable[[str, MessageType], None]
+
+SMALLEST_DEPTH = 32
+LARGEST_DEPTH = 65_536
+# A stream of numbers that jumps by more than this is another publisher, not a loss.
+LARGEST_GAP = 1_000_000
+_UNSUPPORTED = 2**64 - 1
+
+_EventType = rclpy_implementation.rcl_subscription_event_type_t
+
+
+class DrainedGroup(CallbackGroup):
+    """A callback group whose members the executor never waits for."""
+
+    def can_execute(self, entity: Any) -> bool:
+        """Keep every member out of the wait set."""
+        return False
+
+    def beginning_execution(self, entity: Any) -> bool:
+        """Refuse, should an executor ask nevertheless."""
+        return False
+
+    def ending_execution(self, entity: Any) -> None:
+        """Do nothing: nothing began."""
+
+
+class SequenceGaps:
+    """Counts lost messages from gaps in the publishers' sequence numbers.
+
+    rclpy doesn't say which publisher a message came from. With several, each number continues
+    the stream with the closest smaller number: which stream that is may be wrong, the sum of
+    the gaps is right all the same.
+    """
+
+    def __init__(self, publishers: Callable[[], int]) -> None:
+        """Start with no stream.
+
+        Args:
+            publishers: Returns how many publishers the topic has now.
+        """
+        self.lost = 0
+        self._publishers = publishers
+        self._last: list[int] = []  # of each stream; the one heard last stands last
+
+    def see(self, number: int) -> None:
+        """Take the number of the next message; its publisher began at 1."""
+        last = self._last
+        if len(last) == 1 and number == last[0] + 1:  # nearly always
+            last[0] = number
+            return
+        if number >= _UNSUPPORTED:  # this middleware doesn't number messages
+            return
+        publishers = max(self._publishers(), 1)
+        del last[:-publishers]  # of publishers that went away
+        before = max((n for n in last if n < number), default=None)
+        if before is not None and (
+            number == before + 1
+            # a publisher that was not heard yet is likelier than a loss
+            or (len(last) >= publishers and number - before <= LARGEST_GAP)
+        ):
+            self.lost += number - before - 1
+            last.remove(before)
+        elif len(last) >= publishers:
+            last.pop(0)  # a publisher began anew
+        last.append(number)
+
+
+@dataclass
+class TopicStatus:
+    """How one subscribed topic stands; counts are since activation.
+
+    `problem` is why nothing can come, empty where all is well; `rate_hz` is over the last poll.
+    """
+
+    topic: str
+    resolved: str
+    type: str
+    depth: int = 0
+    received: int = 0
+    lost: int = 0
+    lost_reported: int = 0
+    publishers: int = 0
+    rate_hz: float = 0.0
+    problem: str = ''
+    incompatible: str = ''
+    grown: int = 0
+
+
+@dataclass
+class _Link:
+    """One topic: its status, its subscription, and while its queue grows, the one before."""
+
+    request: TopicRequest
+    status: TopicStatus
+    gaps: SequenceGaps = field(init=False)
+    subscription: Subscription | None = None
+    previous: Subscription | None = None
+    events: list[tuple[str, Any]] = field(default_factory=list)
+    taken: frozenset[tuple[int, int]] = frozenset()
+    fixed_depth: bool = False
+    polled_at: float = 0.0
+    polled_received: int = 0
+    drains_alone: int = 0
+
+    def __post_init__(self) -> None:
+        """Let the gaps be counted against the publishers that there are."""
+        self.gaps = SequenceGaps(
+            lambda: 0 if self.subscription is None else self.subscription.get_publisher_count()
+        )
+
+
+class Receiver:
+    """The subscriptions of an active node; everything runs in the executor's thread.
+
+    `open`, then `drain` at every tick and `poll` once in a while, then `close`. A topic that
+    can't be subscribed doesn't raise: its status says why, and `poll` tries again.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        requests: Iterable[TopicRequest],
+        bind: Bind,
+        *,
+        depth: int,
+        fixed_depth: bool,
+        reliability: str,
+        overridden: frozenset[str],
+    ) -> None:
+        """Prepare, without subscribing.
+
+        Args:
+            node: Node that holds the subscriptions.
+            requests: Topics and types to receive.
+            bind: Told the type of each topic before its first message.
+            depth: First length of each queue, in messages.
+            fixed_depth: Whether queues must keep that length.
+            reliability: `best_effort` or `reliable`.
+            overridden: Parameter names that the user has set, for `qos_overrides`.
+        """
+        self._node = node
+        self._bind = bind
+        self._depth = min(max(depth, 1), LARGEST_DEPTH)
+        self._fixed_depth = fixed_depth
+        self._reliability = reliability
+        self._overridden = overridden
+        self._group = DrainedGroup()
+        self._links = [
+            _Link(
+                request,
+                TopicStatus(request.topic, node.resolve_topic_name(request.topic), request.type),
+            )
+            for request in requests
+        ]
+        self._said: set[str] = set()
+
+    @property
+    def topics(self) -> dict[str, TopicStatus]:
+        """Status per topic, by the name that the configuration uses."""
+        return {link.request.topic: link.status for link in self._links}
+
+    def open(self) -> None:
+        """Subscribe to everything that can be subscribed.
+
+        Raises:
+            SituationError: A field path doesn't fit the topic's type. A type that isn't
+                installed is no error here.
+        """
+        for link in self._links:
+            self._try_open(link)
+
+    def close(self) -> None:
+        """End all subscriptions; what is still queued is dropped."""
+        for link in self._links:
+            for subscription in (link.subscription, link.previous):
+                if subscription is not None:
+                    self._node.destroy_subscription(subscription)
+            link.subscription = link.previous = None
+            link.events = []
+
+    def drain(self, deliver: Deliver, stamp_ns: int | None) -> None:
+        """Hand over all queued messages.
+
+        Args:
+            deliver: Called with topic, serialized message and receive time.
+            stamp_ns: Receive time under sim time; None: the middleware's wall time.
+        """
+        for link in self._links:
+            if link.subscription is None:
+                continue
+            if link.previous is not None:
+                self._drain_growing(link, deliver, stamp_ns)
+                continue
+            count = _take_all(link, link.subscription, deliver, stamp_ns)
+            if 2 * count >= link.status.depth and not link.fixed_depth:
+                self._grow(link, 4 * count)
+
+    def poll(self, now_s: float | None = None) -> list[str]:
+        """Look at what is not a message: rates, events of the middleware, missing types.
+
+        Args:
+            now_s: Steady time in seconds; None: now.
+
+        Returns:
+            Lines worth a warning that weren't returned before.
+        """
+        now = time.monotonic() if now_s is None else now_s
+        lines: list[str] = []
+        for link in self._links:
+            status = link.status
+            if link.subscription is None:
+                self._retry(link)
+            else:
+                status.publishers = link.subscription.get_publisher_count()
+                _take_events(link)
+            elapsed = now - link.polled_at
+            if link.polled_at and elapsed > 0:
+                status.rate_hz = (status.received - link.polled_received) / elapsed
+            link.polled_at, link.polled_received = now, status.received
+            status.lost = link.gaps.lost
+            lines += self._news(status)
+        return lines
+
+    def _news(self, status: TopicStatus) -> Iterator[str]:
+        for line in (
+            status.problem,
+            status.incompatible,
+            f'{status.resolved}: queue grown to {status.depth} messages' if status.grown else '',
+        ):
+            if line and line not in self._said:
+                self._said.add(line)
+                yield line
+
+    def _retry(self, link: _Link) -> None:
+        try:
+            self._try_open(link)
+        except SituationError as error:  # installed meanwhile, and the field path doesn't fit
+            link.status.problem = str(error)
+
+    def _try_open(self, link: _Link) -> None:
+        try:
+            message_type = message_type_of(link.request.type)
+        except SituationError as error:
+            link.status.problem = f'{link.status.resolved}: {error}'
+            return
+        self._bind(link.request.topic, message_type)
+        try:
+            link.subscription = self._subscribe(link, self._depth)
+        except Exception as error:  # type support missing or broken, name in use with another type
+            link.status.problem = (
+                f'{link.status.resolved}: cannot subscribe as {link.request.type}: '
+                f'{str(error).splitlines()[0]}'
+            )
+            return
+        link.status.problem = ''
+        link.status.depth = link.subscription.qos_profile.depth
+        link.fixed_depth = (
+            self._fixed_depth or qos.depth_parameter(link.status.resolved) in self._overridden
+        )
+        link.events = _event_handles(link.subscription)
+
+    def _subscribe(self, link: _Link, depth: int) -> Subscription:
+        return self._node.create_subscription(
+            message_class(link.request.type),
+            link.request.topic,
+            _never_called,
+            qos.sensor_input(depth, self._reliability),
+            callback_group=self._group,
+            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            qos_overriding_options=qos.input_overrides(link.status.resolved, self._overridden),
+            raw=True,
+        )
+
+    def _grow(self, link: _Link, wanted: int) -> None:
+        """Add a subscription with a longer queue; the old one stays until it is matched too."""
+        depth = min(LARGEST_DEPTH, 1 << max(wanted - 1, 1).bit_length())
+        if depth <= link.status.depth:
+            return
+        link.previous, link.subscription = link.subscription, self._subscribe(link, depth)
+        link.taken, link.drains_alone = frozenset(), 0
+        link.events = _event_handles(link.subscription)
+
+    def _drain_growing(self, link: _Link, deliver: Deliver, stamp_ns: int | None) -> None:
+        """Drain both queues without handing over a message twice; end the old one when due."""
+        keys = set(link.taken)  # what came between the two was taken from the new one only
+        matched = link.subscription.get_publisher_count() >= link.previous.get_publisher_count()
+        _take_all(link, link.previous, deliver, stamp_ns, keys)
+        taken = _take_all(link, link.subscription, deliver, stamp_ns, keys)
+        link.taken = frozenset(keys - link.taken)
+        link.drains_alone = link.drains_alone + 1 if matched and taken else 0
+        if link.drains_alone >= 2:  # it has held everything of a whole interval
+            self._node.destroy_subscription(link.previous)
+            link.previous = None
+            link.status.depth = link.subscription.qos_profile.depth
+            link.status.grown += 1
+
+
+def _take_all(
+    link: _Link,
+    subscription: Subscription,
+    deliver: Deliver,
+    stamp_ns: int | None,
+    keys: set[tuple[int, int]] | None = None,
+) -> int:
+    """Take what is queued, at most twice the queue's length, and return how many there were.
+
+    Args:
+        link: Topic whose counters are moved on.
+        subscription: Where to take from.
+        deliver: As in `Receiver.drain`.
+        stamp_ns: As in `Receiver.drain`.
+        keys: Messages to leave out, as (source time, number); those taken are added.
+    """
+    topic, kind, status = link.request.topic, subscription.msg_type, link.status
+    see = link.gaps.see
+    count = 0
+    with subscription.handle:
+        take = subscription.handle.take_message
+        for _ in range(2 * subscription.qos_profile.depth):
+            taken = take(kind, True)
+            if taken is None:
+                break
+            raw, info = taken
+            count += 1
+            number = info['publication_sequence_number']
+            if keys is not None:
+                key = (info['source_timestamp'], number)
+                if key in keys:
+                    continue
+                keys.add(key)
+            if number is not None:
+                see(number)
+            deliver(topic, raw, stamp_ns or info['received_timestamp'] or time.time_ns())
+            status.received += 1
+    return count
+
+
+def _event_handles(subscription: Subscription) -> list[tuple[str, Any]]:
+    """Return the middleware's event queues of a subscription, as far as it has them."""
+    handles = []
+    for name, kind in (
+        ('lost', _EventType.RCL_SUBSCRIPTION_MESSAGE_LOST),
+        ('incompatible', _EventType.RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS),
+    ):
+        with subscription.handle:
+            try:
+                handles.append((name, rclpy_implementation.EventHandle(subscription.handle, kind)))
+            except rclpy_implementation.UnsupportedEventTypeError:
+                continue
+    return handles
+
+
+def _take_events(link: _Link) -> None:
+    status = link.status
+    for name, handle in link.events:
+        with handle:
+            event = handle.take_event()
+        if event is None or not event.total_count_change:
+            continue
+        if name == 'lost':
+            status.lost_reported += event.total_count_change
+        else:
+            policy = str(event.last_policy_kind).rsplit('RMW_QOS_POLICY_', 1)[-1].split(':')[0]
+            status.incompatible = (
+                f'{status.resolved}: {event.total_count} publisher(s) offer an incompatible '
+                f'{policy.lower()}; nothing is received from them. Set qos_reliability or '
+                f'qos_overrides.{status.resolved}.subscription to match'
+            )
+
+
+def _never_called(message: Any) -> None:
+    raise AssertionError('a drained subscription has no callback')

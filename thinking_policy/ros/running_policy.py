@@ -1,0 +1,114 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""The policy as the node runs it: loaded by check, thresholds in force, how long it takes."""
+
+from __future__ import annotations
+
+import collections
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from thinking_policy.policy import (
+    ActivationFilter,
+    Baseline,
+    Inference,
+    PolicyError,
+    PolicyRuntime,
+    baseline_from_dict,
+)
+from thinking_policy.ros.parameters import NodeOptions
+from thinking_policy.shipped import config_folder
+from thinking_policy.situation import Situation, SituationConfig
+
+TIMES_KEPT = 600  # ticks whose inference time the percentiles are over
+
+Thresholds = Mapping[str, tuple[float, float]]
+
+
+class RunningPolicy:
+    """One loaded policy. Replacing it is making another one; this one isn't touched by that."""
+
+    def __init__(self, options: NodeOptions, config: SituationConfig) -> None:
+        """Read, check and try the policy that the options name.
+
+        Raises:
+            PolicyError: One line with the file and the reason.
+        """
+        self.runtime = PolicyRuntime.load(
+            policy_path(options),
+            config=config,
+            public_key=Path(options.public_key_path) if options.public_key_path else None,
+            baseline=_baseline(options, config),
+        )
+        self.config = config
+        self.activities = self.runtime.manifest.activities
+        self.ids = tuple(activity.id for activity in self.activities)
+        self.inferences = 0
+        self._times: collections.deque[float] = collections.deque(maxlen=TIMES_KEPT)
+        own = self.own_thresholds()
+        self._filter = ActivationFilter(
+            [own[name][0] for name in self.ids],
+            [own[name][1] for name in self.ids],
+            options.minimum_hold_s,
+        )
+
+    @property
+    def version(self) -> str:
+        """Hash of the manifest."""
+        return self.runtime.version
+
+    def own_thresholds(self) -> dict[str, tuple[float, float]]:
+        """Return on- and off-threshold per activity id, as the manifest has them."""
+        return {a.id: (a.threshold, a.threshold_off) for a in self.activities}
+
+    def set_thresholds(self, thresholds: Thresholds, minimum_hold_s: float) -> None:
+        """Let other thresholds and another hold be in force from the next tick on."""
+        self._filter.configure(
+            [thresholds[name][0] for name in self.ids],
+            [thresholds[name][1] for name in self.ids],
+            minimum_hold_s,
+        )
+
+    def think(self, situation: Situation) -> tuple[Inference, Any]:
+        """Return what the policy says and what is active after it, bool [G].
+
+        Raises:
+            PolicyError: The inference failed.
+        """
+        inference = self.runtime.infer(situation)
+        self._times.append(inference.inference_time_s)
+        self.inferences += 1
+        return inference, self._filter.update(
+            inference.probability, situation.stamp_ns, situation.episode
+        )
+
+    def times_ms(self) -> tuple[float, float]:
+        """Return p50 and p99 of the last inferences in milliseconds; NaN before the first."""
+        if not self._times:
+            return float('nan'), float('nan')
+        p50, p99 = np.percentile(np.array(self._times), (50, 99)) * 1e3
+        return float(p50), float(p99)
+
+
+def policy_path(options: NodeOptions) -> Path:
+    """Return the policy file that the options name; the bundled one where they name none."""
+    if options.policy_path:
+        return Path(options.policy_path).expanduser()
+    return config_folder() / 'policy.onnx'
+
+
+def _baseline(options: NodeOptions, config: SituationConfig) -> Baseline | None:
+    if not options.baseline_path:
+        return None
+    path = Path(options.baseline_path).expanduser()
+    try:
+        values = json.loads(path.read_text(encoding='utf-8'))
+    except (OSError, ValueError) as error:
+        raise PolicyError(f'{path}: no readable baseline: {error}') from error
+    if not isinstance(values, dict):
+        raise PolicyError(f'{path}: expected a baseline as an object, found {values!r:.60}')
+    return baseline_from_dict(values, config.names, str(path))
