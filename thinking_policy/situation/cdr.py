@@ -18,21 +18,29 @@ from thinking_policy.situation.decode import compile_decoder, decode
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.field_finder import Find, compile_find
 from thinking_policy.situation.field_paths import resolve_path, sibling
-from thinking_policy.situation.layout import Float64s, Locator
+from thinking_policy.situation.layout import Float64s, Layout, Locator
 from thinking_policy.situation.message_types import MessageType, Primitive
 
 __all__ = [
-    'FieldReader', 'StampReader', 'compile_decoder', 'compile_reader', 'decode', 'stamp_reader',
+    'FieldReader',
+    'StampReader',
+    'compile_decoder',
+    'compile_reader',
+    'decode',
+    'stamp_reader',
 ]
 
 # Members beside a distance that say what the sensor can measure (LaserScan, Range).
 _BOUNDS = (('range_min', 'range_max'), ('min_range', 'max_range'))
 _READS_BOUNDS = ('range_min', 'invalid_fraction')
+_FLOAT32_MAX = 3.4e38
+MAX_NUMBERS = 4_000_000  # of one field in one message; more would need too much memory
+CHUNK_BYTES = 1 << 20  # read at once; the temporary arrays are some times larger
 
 
 def compile_reader(
-        message_type: MessageType, path: str, within_message: str = '',
-        sentinels: Sequence[float] = ()) -> FieldReader:
+    message_type: MessageType, path: str, within_message: str = '', sentinels: Sequence[float] = ()
+) -> FieldReader:
     """Return what reads one number per message.
 
     Args:
@@ -44,15 +52,20 @@ def compile_reader(
     Raises:
         SituationError: The path does not exist, or it is an array and `within_message` is empty.
     """
+    known = (*reductions.WITHIN, 'count')
+    if within_message and within_message not in known:
+        raise SituationError(
+            f'within_message: expected one of {", ".join(known)}, found {within_message!r}'
+        )
     kind = resolve_path(message_type, path)
     if not within_message and not isinstance(kind, Primitive):
         raise SituationError(
             f'{message_type.name}: field {path!r} holds several numbers: set within_message to '
-            f'one of {", ".join(reductions.WITHIN)}, or add an index')
-    finds = [compile_find(message_type, path)]
-    if within_message in _READS_BOUNDS:
-        finds += _bound_finds(message_type, path)
-    return FieldReader(finds, within_message, sentinels)
+            f'one of {", ".join(known)}, or add an index'
+        )
+    bounds = _bound_finds(message_type, path) if within_message in _READS_BOUNDS else []
+    locator = Locator([compile_find(message_type, path)], bounds)
+    return FieldReader(locator, within_message, sentinels)
 
 
 def stamp_reader(message_type: MessageType) -> StampReader | None:
@@ -67,12 +80,14 @@ def stamp_reader(message_type: MessageType) -> StampReader | None:
 class FieldReader:
     """One number per message. Made by `compile_reader`."""
 
-    def __init__(
-            self, finds: Sequence[Find], within_message: str, sentinels: Sequence[float]) -> None:
-        self._locator = Locator(finds)
-        self._reduce = reductions.WITHIN[within_message] if within_message else None
-        self._missing = 0.0 if within_message == 'count' else math.nan
-        self._sentinels = tuple(sentinels)
+    def __init__(self, locator: Locator, within_message: str, sentinels: Sequence[float]) -> None:
+        self._locator = locator
+        self._within = within_message
+        # Compared as float32 where the message has float32: 0.1 is another number there.
+        self._sentinels = {
+            'f4': [float(np.float32(s)) for s in sentinels if abs(s) <= _FLOAT32_MAX],
+            'other': [float(s) for s in sentinels],
+        }
 
     def read(self, raws: Sequence[bytes]) -> tuple[Float64s, NDArray[np.bool_]]:
         """Read a batch; the result of a message does not depend on the others.
@@ -82,7 +97,7 @@ class FieldReader:
 
         Returns:
             values: float64 [n], NaN where nothing usable is there (NaN, Inf, a sentinel, a
-                missing index or name, an empty array, a broken message).
+                missing index or name, an empty array, more than `MAX_NUMBERS`, a broken message).
             broken: bool [n], where the bytes do not hold what the type promises.
         """
         values = np.full(len(raws), math.nan)
@@ -92,37 +107,46 @@ class FieldReader:
                 if layout is None:
                     broken[indices] = True
                 elif indices is None:
-                    values[:] = self._reduced(layout.columns(raws), len(raws))
+                    values[:] = self._read_alike(layout, raws)
                 else:
-                    columns = layout.columns([raws[index] for index in indices])
-                    values[indices] = self._reduced(columns, len(indices))
+                    values[indices] = self._read_alike(layout, [raws[i] for i in indices])
             values[~np.isfinite(values)] = math.nan
         return values, broken
 
-    def _reduced(
-            self, columns: Sequence[list[NDArray[np.generic]] | None], count: int) -> Float64s:
-        runs = columns[0]
-        if runs is None:
-            return np.full(count, math.nan)
-        if not runs:
-            return np.full(count, self._missing)
-        numbers = self._usable(runs[0]) if len(runs) == 1 else np.concatenate(
-            [self._usable(run) for run in runs], axis=1)
-        if self._reduce is None:
+    def _read_alike(self, layout: Layout, raws: Sequence[bytes]) -> Float64s | float:
+        """Read messages of one layout; a single number stands for all of them."""
+        runs = layout.fields[0]
+        count = sum(run.count for run in runs or ())
+        if runs is not None and self._within == 'count':
+            return float(count)
+        if not count or count > MAX_NUMBERS:
+            return math.nan
+        at_once = max(1, CHUNK_BYTES // (layout.end - layout.start))
+        if len(raws) <= at_once:
+            return self._reduced(layout, raws)
+        return np.concatenate(
+            [
+                self._reduced(layout, raws[start : start + at_once])
+                for start in range(0, len(raws), at_once)
+            ]
+        )
+
+    def _reduced(self, layout: Layout, raws: Sequence[bytes]) -> Float64s:
+        runs = layout.columns(raws)[0]
+        assert runs, 'there are numbers'
+        numbers = (
+            self._usable(runs[0])
+            if len(runs) == 1
+            else np.concatenate([self._usable(run) for run in runs], axis=1)
+        )
+        if not self._within:
             return numbers[:, 0]
-        low = high = None
-        if len(columns) == 3 and columns[1] and columns[2]:
-            low = columns[1][0].astype(np.float64)
-            high = columns[2][0].astype(np.float64)
-        return self._reduce(numbers, low, high)
+        return reductions.WITHIN[self._within](numbers, layout.constants)
 
     def _usable(self, run: NDArray[np.generic]) -> Float64s:
         numbers = run.astype(np.float64)
-        for sentinel in self._sentinels:
-            # Compared as float32 where the message has float32: 0.1 is another number there.
-            wanted = float(np.float32(sentinel)) if run.dtype.kind == 'f' \
-                and run.dtype.itemsize == 4 else sentinel
-            numbers[numbers == wanted] = math.nan
+        for sentinel in self._sentinels['f4' if run.dtype.str[1:] == 'f4' else 'other']:
+            numbers[numbers == sentinel] = math.nan
         return numbers
 
 

@@ -32,10 +32,12 @@ def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> A
     if choices and value not in choices:
         raise SituationError(
             f'{where}: expected one of {[c for c in choices if c]}, found {value!r}'
-            f'{did_you_mean(value, choices)}')
+            f'{did_you_mean(value, choices)}'
+        )
     low, high = meta.get('low'), meta.get('high')
     if (low is not None or high is not None) and not (
-            (low is None or value >= low) and (high is None or value <= high)):
+        (low is None or value >= low) and (high is None or value <= high)
+    ):
         bounds = f'{"-inf" if low is None else low}...{"inf" if high is None else high}'
         raise SituationError(f'{where}: expected a number in {bounds}, found {value!r}')
     return value

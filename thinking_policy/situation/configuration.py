@@ -26,15 +26,31 @@ from thinking_policy.situation.requests import topic_requests
 
 NODE_NAME = 'thinking_policy'
 WITHIN_MESSAGE = (
-    '', 'norm', 'mean', 'min', 'max', 'rms', 'std', 'range_min', 'invalid_fraction', 'count',
+    '',
+    'norm',
+    'mean',
+    'min',
+    'max',
+    'rms',
+    'std',
+    'range_min',
+    'invalid_fraction',
+    'count',
 )
 OVER_TIME = ('last', 'mean', 'min', 'max', 'rms', 'std', 'invalid_fraction', 'count')
 TIME_SOURCES = ('receive', 'header')
 NAN = math.nan
 
 
-def option(default: Any, text: str, *, low: float | None = None, high: float | None = None,
-           choices: tuple[str, ...] = (), dynamic: bool = False) -> Any:
+def option(
+    default: Any,
+    text: str,
+    *,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    dynamic: bool = False,
+) -> Any:
     """Return a dataclass field that carries what a parameter descriptor needs.
 
     Args:
@@ -60,9 +76,11 @@ class SignalConfig:
     type: str = option('', 'message type, such as sensor_msgs/msg/Imu')
     field: str = option('', 'path into the message: a.b, a[2], effort[joint_name]')
     within_message: str = option(
-        '', 'how an array or vector in one message becomes a number', choices=WITHIN_MESSAGE)
+        '', 'how an array or vector in one message becomes a number', choices=WITHIN_MESSAGE
+    )
     over_time: str = option(
-        'last', 'how the numbers of one sampling period become a sample', choices=OVER_TIME)
+        'last', 'how the numbers of one sampling period become a sample', choices=OVER_TIME
+    )
     unit: str = option('', 'unit after scale and offset')
     scale: float = option(1.0, 'multiplies the raw number')
     offset: float = option(0.0, 'added after scaling')
@@ -75,11 +93,13 @@ class SignalConfig:
     limit_low: float = option(NAN, 'falling below raises <name>_low; .nan: no event')
     limit_high: float = option(NAN, 'rising above raises <name>_high; .nan: no event')
     limit_hysteresis: float = option(
-        0.0, 'how far back inside before the event can come again; in the unit', low=0.0)
+        0.0, 'how far back inside before the event can come again; in the unit', low=0.0
+    )
     period_ticks: int = option(1, 'sampling period in ticks', low=1, high=100_000)
     stale_s: float = option(2.0, 'a value older than this is stale; seconds', low=0.0)
     time_source: str = option(
-        '', 'receive or header; empty: as the whole situation', choices=('', *TIME_SOURCES))
+        '', 'receive or header; empty: as the whole situation', choices=('', *TIME_SOURCES)
+    )
 
 
 @dataclass(frozen=True)
@@ -87,14 +107,18 @@ class EventConfig:
     """Where events come from, besides signals that cross a limit."""
 
     diagnostics_topic: str = option(
-        '/diagnostics', 'diagnostic_msgs/DiagnosticArray; empty: not used')
+        '/diagnostics', 'diagnostic_msgs/DiagnosticArray; empty: not used'
+    )
     diagnostics_exclude: tuple[str, ...] = option(
-        ('thinking_',), 'diagnostic names that start with one of these raise no event')
+        ('thinking_',), 'diagnostic names that start with one of these raise no event'
+    )
     topics: tuple[str, ...] = option(
-        (), 'std_msgs/String topics whose text is the code of an event')
+        (), 'std_msgs/String topics whose text is the code of an event'
+    )
     recent: int = option(16, 'E, how many recent events a situation holds', low=1, high=256)
     known: int = option(
-        512, 'how many codes the table of last occurrences holds', low=1, high=100_000)
+        512, 'how many codes the table of last occurrences holds', low=1, high=100_000
+    )
 
 
 @dataclass(frozen=True)
@@ -102,11 +126,14 @@ class EpisodeConfig:
     """Where one stretch of experience ends and the next begins."""
 
     mission_topic: str = option(
-        '', 'std_msgs/String topic; another text begins another episode; empty: not used')
+        '', 'std_msgs/String topic; another text begins another episode; empty: not used'
+    )
     idle_gap_s: float = option(
-        60.0, 'so long without a usable value ends an episode; seconds', low=0.1)
+        60.0, 'so long without a usable value ends an episode; seconds', low=0.1
+    )
     max_length_s: float = option(
-        3600.0, 'an endless stream is cut at this length; seconds', low=1.0)
+        3600.0, 'an endless stream is cut at this length; seconds', low=1.0
+    )
 
 
 @dataclass(frozen=True)
@@ -116,12 +143,17 @@ class SituationConfig:
     tick_period_s: float = option(0.5, 'tick period in seconds', low=0.01, high=3600.0)
     window_length: int = option(10, 'T, samples per signal in the window', low=1, high=1000)
     time_source: str = option(
-        'receive', 'which time orders messages: receive or header', choices=TIME_SOURCES)
+        'receive', 'which time orders messages: receive or header', choices=TIME_SOURCES
+    )
     lateness_s: float = option(
-        0.1, 'header time: a tick waits this long for late messages; seconds', low=0.0, high=60.0)
+        0.1, 'header time: a tick waits this long for late messages; seconds', low=0.0, high=60.0
+    )
     clock_jump_s: float = option(
-        10.0, 'a forward step of the clock beyond this starts a new episode; seconds',
-        low=0.1, high=3600.0)
+        10.0,
+        'a forward step of the clock beyond this starts a new episode; seconds',
+        low=0.1,
+        high=3600.0,
+    )
     signals: tuple[SignalConfig, ...] = ()
     events: EventConfig = EventConfig()
     episode: EpisodeConfig = EpisodeConfig()
@@ -171,20 +203,25 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
         if name not in names:
             raise SituationError(
                 f'{source}: signals.{name} is not in signal_names {list(names)}'
-                f'{did_you_mean(name, names)}')
+                f'{did_you_mean(name, names)}'
+            )
     for name in names:
         if name not in settings:
             raise SituationError(
-                f'{source}: signal_names has {name!r}, but signals.{name} is missing')
+                f'{source}: signal_names has {name!r}, but signals.{name} is missing'
+            )
     signals = tuple(
         _checked_signal(
             _build(SignalConfig, settings[name], f'{source}: signals.{name}', name=name),
-            f'{source}: signals.{name}')
-        for name in names)
+            f'{source}: signals.{name}',
+        )
+        for name in names
+    )
     events = _build(EventConfig, rest.pop('events', {}), f'{source}: events')
     episode = _build(EpisodeConfig, rest.pop('episode', {}), f'{source}: episode')
     config: SituationConfig = _build(
-        SituationConfig, rest, source, signals=signals, events=events, episode=episode)
+        SituationConfig, rest, source, signals=signals, events=events, episode=episode
+    )
     try:
         topic_requests(config)
     except SituationError as error:
@@ -215,7 +252,8 @@ def load_parameters(path: Path) -> dict[str, Any]:
                     _merge(merged, values)
     if not merged:
         raise SituationError(
-            f'{path}: expected "{NODE_NAME}: ros__parameters: ..." (or "/**:"), found none')
+            f'{path}: expected "{NODE_NAME}: ros__parameters: ..." (or "/**:"), found none'
+        )
     return merged
 
 
@@ -233,7 +271,8 @@ def load_configuration(path: Path) -> SituationConfig:
     values = load_parameters(path)
     keys = situation_keys()
     return configuration_from_mapping(
-        {key: value for key, value in values.items() if key in keys}, str(path))
+        {key: value for key, value in values.items() if key in keys}, str(path)
+    )
 
 
 def _merge(into: dict[str, Any], values: Mapping[str, Any]) -> None:
@@ -275,18 +314,22 @@ def _checked_signal(signal: SignalConfig, where: str) -> SignalConfig:
     if not (math.isfinite(signal.scale) and math.isfinite(signal.offset)):
         raise SituationError(
             f'{where}: expected scale and offset to be finite, '
-            f'found {signal.scale} and {signal.offset}')
+            f'found {signal.scale} and {signal.offset}'
+        )
     width = signal.nominal_high - signal.nominal_low
     if not (math.isfinite(width) and width > 0.0):
         raise SituationError(
             f'{where}: expected nominal_low < nominal_high, both finite, '
-            f'found {signal.nominal_low}...{signal.nominal_high}')
+            f'found {signal.nominal_low}...{signal.nominal_high}'
+        )
     if signal.valid_low > signal.valid_high:
         raise SituationError(
             f'{where}: expected valid_low <= valid_high, '
-            f'found {signal.valid_low}...{signal.valid_high}')
+            f'found {signal.valid_low}...{signal.valid_high}'
+        )
     if signal.limit_low >= signal.limit_high:
         raise SituationError(
             f'{where}: expected limit_low < limit_high, '
-            f'found {signal.limit_low}...{signal.limit_high}')
+            f'found {signal.limit_low}...{signal.limit_high}'
+        )
     return signal

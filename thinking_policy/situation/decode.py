@@ -23,8 +23,16 @@ from thinking_policy.situation.wire import BrokenMessageError, Skip, Walk, compi
 
 _Read = Callable[[Walk], Any]
 _STRUCT = {
-    'u1': 'B', 'i1': 'b', 'u2': 'H', 'i2': 'h', 'u4': 'I', 'i4': 'i', 'u8': 'Q', 'i8': 'q',
-    'f4': 'f', 'f8': 'd',
+    'u1': 'B',
+    'i1': 'b',
+    'u2': 'H',
+    'i2': 'h',
+    'u4': 'I',
+    'i4': 'i',
+    'u8': 'Q',
+    'i8': 'q',
+    'f4': 'f',
+    'f8': 'd',
 }
 
 
@@ -41,8 +49,8 @@ def decode(message_type: MessageType, raw: bytes) -> dict[str, Any] | None:
 
 
 def compile_decoder(
-        message_type: MessageType,
-        only: Collection[str] | None = None) -> Callable[[bytes], dict[str, Any] | None]:
+    message_type: MessageType, only: Collection[str] | None = None
+) -> Callable[[bytes], dict[str, Any] | None]:
     """Return `decode` for one type.
 
     Args:
@@ -60,6 +68,7 @@ def compile_decoder(
         except BrokenMessageError:
             return None
         return message
+
     return decode_one
 
 
@@ -85,7 +94,8 @@ def _read_struct(kind: MessageType, only: frozenset[str] | None) -> _Read:
     parts: list[tuple[str | None, _Read | Skip]] = []
     for field in kind.fields:
         if only is not None and not any(
-                path == field.name or path.startswith(f'{field.name}.') for path in only):
+            path == field.name or path.startswith(f'{field.name}.') for path in only
+        ):
             parts.append((None, compile_skip(field.type)))
             continue
         inner = None
@@ -105,6 +115,7 @@ def _read_struct(kind: MessageType, only: frozenset[str] | None) -> _Read:
             else:
                 message[name] = part(walk)
         return message
+
     return read
 
 
@@ -113,7 +124,7 @@ def _read_text(walk: Walk) -> str:
     start = walk.position
     walk.position += length
     walk.require(walk.position)
-    content = walk.raw[start:walk.position]
+    content = walk.raw[start : walk.position]
     return (content[:-1] if content.endswith(b'\0') else content).decode('utf-8', 'replace')
 
 
@@ -126,6 +137,7 @@ def _read_number(kind: Primitive) -> _Read:
         walk.position += kind.size
         walk.require(walk.position)
         return unpack[walk.order](walk.raw, start)[0]
+
     return read
 
 
@@ -139,6 +151,7 @@ def _read_numbers(kind: Array | Sequence, item: Primitive) -> _Read:
         walk.position += count * item.size
         walk.require(walk.position)
         return np.frombuffer(walk.raw, walk.order + item.code, count, start).astype(item.code)
+
     return read
 
 
@@ -149,4 +162,5 @@ def _read_items(kind: Array | Sequence, item: _Read) -> _Read:
             walk.step()
             items.append(item(walk))
         return items
+
     return read

@@ -68,6 +68,7 @@ def _find(parent: MessageType, steps: tuple[PathStep, ...]) -> Find:
         def find(walk: Walk) -> list[Run] | None:
             before(walk)
             return inner(walk)
+
         return find
     kind = field.type
     assert isinstance(kind, (Array, Sequence))
@@ -82,8 +83,7 @@ def _find(parent: MessageType, steps: tuple[PathStep, ...]) -> Find:
     names = names_beside(parent)
     assert names is not None, 'the path was resolved before'
     assert isinstance(names.type, (Array, Sequence))
-    return _find_name_beside(
-        before, kind, item, _skip_to(parent, names.name), names.type, wanted)
+    return _find_name_beside(before, kind, item, _skip_to(parent, names.name), names.type, wanted)
 
 
 def _find_end(kind: FieldType, rest: tuple[PathStep, ...]) -> Find:
@@ -105,6 +105,7 @@ def _find_end(kind: FieldType, rest: tuple[PathStep, ...]) -> Find:
                 runs.append(Run(walk.position, member.code, 1))
             walk.position += member.size
         return runs
+
     return find
 
 
@@ -119,6 +120,7 @@ def _find_numbers(kind: Array | Sequence) -> Find:
         run = Run(walk.position, item.code, count)
         walk.position = run.end
         return [run]
+
     return find
 
 
@@ -132,6 +134,7 @@ def _skip_to(parent: MessageType, name: str) -> Skip:
     def skip(walk: Walk) -> None:
         for part in parts:
             part(walk)
+
     return skip
 
 
@@ -139,9 +142,11 @@ def _to_item(kind: Array | Sequence) -> Callable[[Walk, int], None]:
     """Return what moves a walk from the first item of an array to another one."""
     table = fixed_advance(kind.item)
     if table is not None:
+
         def jump(walk: Walk, index: int) -> None:
             offset = walk.position - HEADER_BYTES
             walk.position = advance(table, offset, index) + HEADER_BYTES
+
         return jump
     skip = compile_skip(kind.item)
 
@@ -149,6 +154,7 @@ def _to_item(kind: Array | Sequence) -> Callable[[Walk, int], None]:
         for _ in range(index):
             walk.step()
             skip(walk)
+
     return stroll
 
 
@@ -161,12 +167,13 @@ def _find_index(before: Skip, kind: Array | Sequence, item: Find, index: int) ->
             return None
         to_item(walk, index)
         return item(walk)
+
     return find
 
 
 def _find_named_item(
-        before: Skip, kind: Array | Sequence, item: Find, to_name: Skip,
-        wanted: bytes) -> Find:
+    before: Skip, kind: Array | Sequence, item: Find, to_name: Skip, wanted: bytes
+) -> Find:
     skip = compile_skip(kind.item)
 
     def find(walk: Walk) -> list[Run] | None:
@@ -181,12 +188,18 @@ def _find_named_item(
                 return item(walk)
             skip(walk)
         return None
+
     return find
 
 
 def _find_name_beside(
-        before: Skip, kind: Array | Sequence, item: Find, to_names: Skip,
-        names: Array | Sequence, wanted: bytes) -> Find:
+    before: Skip,
+    kind: Array | Sequence,
+    item: Find,
+    to_names: Skip,
+    names: Array | Sequence,
+    wanted: bytes,
+) -> Find:
     to_item = _to_item(kind)
 
     def find(walk: Walk) -> list[Run] | None:
@@ -204,4 +217,5 @@ def _find_name_beside(
             return None
         to_item(walk, index)
         return item(walk)
+
     return find

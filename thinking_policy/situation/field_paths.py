@@ -63,7 +63,8 @@ def parse_path(text: str) -> tuple[PathStep, ...]:
         position += 1
     raise SituationError(
         f'field {text!r}: expected a path such as a.b, a[2].b or effort[joint_name], '
-        f'but cannot read on at {text[position:]!r}')
+        f'but cannot read on at {text[position:]!r}'
+    )
 
 
 def resolve_path(message_type: MessageType, path: str) -> FieldType:
@@ -83,13 +84,20 @@ def resolve_path(message_type: MessageType, path: str) -> FieldType:
             continue
         if not isinstance(field.type, (Array, Sequence)):
             raise _missing(message_type, path, f'{step.name!r} is no array')
-        if isinstance(step.key, str) and name_within(field.type) is None \
-                and names_beside(at) is None:
+        if (
+            isinstance(step.key, str)
+            and name_within(field.type) is None
+            and names_beside(at) is None
+        ):
             raise _missing(message_type, path, f'{step.name!r} has no names, only indices')
-        if isinstance(field.type, Array) and isinstance(step.key, int) \
-                and step.key >= field.type.length:
+        if (
+            isinstance(field.type, Array)
+            and isinstance(step.key, int)
+            and step.key >= field.type.length
+        ):
             raise _missing(
-                message_type, path, f'{step.name!r} has only {field.type.length} entries')
+                message_type, path, f'{step.name!r} has only {field.type.length} entries'
+            )
         at = field.type.item
     if not is_numeric(at):
         raise _missing(message_type, path, f'{_describe(at)} is no number and no array of numbers')
@@ -119,8 +127,11 @@ def names_beside(parent: MessageType) -> Field | None:
     """Return the text array of a struct that names the entries of its other arrays."""
     for name in NAMES_BESIDE:
         field = parent.field(name)
-        if field is not None and isinstance(field.type, (Array, Sequence)) \
-                and field.type.item == Text():
+        if (
+            field is not None
+            and isinstance(field.type, (Array, Sequence))
+            and field.type.item == Text()
+        ):
             return field
     return None
 
@@ -154,7 +165,8 @@ def _missing(message_type: MessageType, path: str, why: str) -> SituationError:
     more = f' and {len(paths) - MOST_LISTED} more' if len(paths) > MOST_LISTED else ''
     return SituationError(
         f'{message_type.name}: field {path!r}: {why}{hint} '
-        f'There are: {", ".join(paths[:MOST_LISTED]) or "none"}{more}')
+        f'There are: {", ".join(paths[:MOST_LISTED]) or "none"}{more}'
+    )
 
 
 def _describe(kind: FieldType) -> str:

@@ -78,8 +78,13 @@ class Rows:
 
     def where(self, mask: NDArray[np.bool_]) -> Rows:
         """Return the rows where `mask` is true."""
-        return Rows(self.stamps[mask], self.ticks[mask], self.broken[mask], self.values[mask],
-                    self.payloads[mask])
+        return Rows(
+            self.stamps[mask],
+            self.ticks[mask],
+            self.broken[mask],
+            self.values[mask],
+            self.payloads[mask],
+        )
 
 
 class Intake:
@@ -107,8 +112,7 @@ class Intake:
         self._raws.append(raw)
         self._received.append(received_ns)
         self._bytes += len(raw)
-        while len(self._raws) > 1 and (
-                len(self._raws) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
+        while len(self._raws) > 1 and (len(self._raws) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
             self._bytes -= len(self._raws.pop(0))
             del self._received[0]
             self._leave('overflow', 1)
@@ -149,8 +153,9 @@ class Intake:
         self._leave('used', int(len(rows) - rows.broken.sum()))
         return rows if len(rows) else None
 
-    def _read(self, columns: Columns, raws: list[bytes], received: list[int],
-              period_ns: int) -> tuple[Rows, NDArray[np.bool_]]:
+    def _read(
+        self, columns: Columns, raws: list[bytes], received: list[int], period_ns: int
+    ) -> tuple[Rows, NDArray[np.bool_]]:
         """Return the rows, and which of them have a stamp of their own."""
         count = len(raws)
         stamps = np.array(received, np.int64)
@@ -181,8 +186,9 @@ class Intake:
         keep = _in_epoch(rows, grid)
         self._leave('jumped', int((~keep & ~rows.broken).sum()))
         kept = rows.where(keep)
-        return Rows(kept.stamps, -(-kept.stamps // grid.period_ns), kept.broken, kept.values,
-                    kept.payloads)
+        return Rows(
+            kept.stamps, -(-kept.stamps // grid.period_ns), kept.broken, kept.values, kept.payloads
+        )
 
     def _bound_rows(self) -> None:
         surplus = sum(map(len, self._rows)) - MAX_ROWS
@@ -212,4 +218,5 @@ def _joined(rows: Sequence[Rows]) -> Rows:
         np.concatenate([part.ticks for part in rows]),
         np.concatenate([part.broken for part in rows]),
         np.concatenate([part.values for part in rows]),
-        np.concatenate([part.payloads for part in rows]))
+        np.concatenate([part.payloads for part in rows]),
+    )

@@ -4,11 +4,13 @@
 
 A walk over one message gives a layout: the byte range of the field, and guards, the lengths and
 names that decided it. Every message with the same guard bytes has the field at the same place,
-so whole batches are read as columns without walking again.
+so whole batches are read as columns without walking again. Numbers that hardly ever change, such
+as the range a sensor can measure, are guards as well: they become constants of the layout.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,6 +36,7 @@ class Layout:
         required: Bytes that a message has to have; a shorter one does not fit.
         order: Byte order mark.
         fields: Per wanted field its runs, or None where it is missing.
+        constants: Numbers that are the same in all of these messages, NaN where missing.
     """
 
     guards: tuple[tuple[int, int, bytes], ...]
@@ -42,6 +45,7 @@ class Layout:
     required: int
     order: str
     fields: tuple[tuple[Run, ...] | None, ...]
+    constants: tuple[float, ...]
 
     def fits(self, raw: bytes) -> bool:
         """Whether a message has this layout."""
@@ -61,25 +65,35 @@ class Layout:
     def columns(self, raws: Sequence[bytes]) -> list[list[NDArray[np.generic]] | None]:
         """Return per field its runs as arrays [messages, count], in the message's own types."""
         stride = self.end - self.start
-        region = b''.join([raw[self.start:self.end] for raw in raws])
+        region = b''.join([raw[self.start : self.end] for raw in raws])
         columns: list[list[NDArray[np.generic]] | None] = []
         for runs in self.fields:
-            columns.append(None if runs is None else [
-                np.ndarray((len(raws), run.count), self.order + run.code, region,
-                           run.offset - self.start, (stride, int(run.code[1:])))
-                for run in runs])
+            columns.append(
+                None
+                if runs is None
+                else [
+                    np.ndarray(
+                        (len(raws), run.count),
+                        self.order + run.code,
+                        region,
+                        run.offset - self.start,
+                        (stride, int(run.code[1:])),
+                    )
+                    for run in runs
+                ]
+            )
         return columns
 
 
 class Locator:
     """Groups raw messages by layout; a broken message belongs to none."""
 
-    def __init__(self, finds: Sequence[Find]) -> None:
-        self._finds = tuple(finds)
+    def __init__(self, fields: Sequence[Find], constants: Sequence[Find] = ()) -> None:
+        self._fields = tuple(fields)
+        self._constants = tuple(constants)
         self._layouts: list[Layout] = []
 
-    def groups(
-            self, raws: Sequence[bytes]) -> list[tuple[Layout | None, NDArray[np.intp] | None]]:
+    def groups(self, raws: Sequence[bytes]) -> list[tuple[Layout | None, NDArray[np.intp] | None]]:
         """Return (layout or None for broken, indices of its messages or None for all)."""
         if self._layouts and raws and self._layouts[0].fit(raws):
             return [(self._layouts[0], None)]
@@ -107,13 +121,8 @@ class Locator:
 
     def _walk(self, raw: bytes) -> Layout:
         walk = Walk(raw)
-        fields: list[tuple[Run, ...] | None] = []
-        for find in self._finds:
-            walk.position = HEADER_BYTES
-            runs = find(walk)
-            if runs is not None:
-                walk.require(max((run.end for run in runs), default=0))
-            fields.append(None if runs is None else tuple(run for run in runs if run.count))
+        fields = [_found(walk, find) for find in self._fields]
+        constants = [_constant(walk, find) for find in self._constants]
         spans = [run for runs in fields if runs for run in runs]
         guards = _merged(walk.guards)
         return Layout(
@@ -122,7 +131,27 @@ class Locator:
             end=max((run.end for run in spans), default=HEADER_BYTES),
             required=walk.required,
             order=walk.order,
-            fields=tuple(fields))
+            fields=tuple(fields),
+            constants=tuple(constants),
+        )
+
+
+def _found(walk: Walk, find: Find) -> tuple[Run, ...] | None:
+    walk.position = HEADER_BYTES
+    runs = find(walk)
+    if runs is None:
+        return None
+    walk.require(max((run.end for run in runs), default=0))
+    return tuple(run for run in runs if run.count)
+
+
+def _constant(walk: Walk, find: Find) -> float:
+    runs = _found(walk, find)
+    if not runs:
+        return math.nan
+    walk.guards.append((runs[0].offset, runs[0].end))
+    number = np.frombuffer(walk.raw, walk.order + runs[0].code, 1, runs[0].offset)
+    return float(number[0])
 
 
 def _merged(guards: list[tuple[int, int]]) -> list[tuple[int, int]]:

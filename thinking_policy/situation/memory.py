@@ -58,9 +58,12 @@ class EventMemory:
         """
         if self._recalled is None:
             recent = {event.code for event in self._recent}
-            self._recalled = tuple(sorted(
-                (entry for code, entry in self._last.items() if code not in recent),
-                key=lambda entry: (entry.event.stamp_ns, entry.event.code)))
+            self._recalled = tuple(
+                sorted(
+                    (entry for code, entry in self._last.items() if code not in recent),
+                    key=lambda entry: (entry.event.stamp_ns, entry.event.code),
+                )
+            )
         found = self._recalled
         if found and found[-1].event.stamp_ns > now_ns:
             return tuple(entry for entry in found if entry.event.stamp_ns <= now_ns)
@@ -68,11 +71,20 @@ class EventMemory:
 
     def table(self) -> dict[str, Any]:
         """Return the table of last occurrences in a form that JSON can hold."""
-        return {'version': TABLE_VERSION, 'events': [
-            {'code': code, 'stamp_ns': entry.event.stamp_ns, 'kind': entry.event.kind.name,
-             'source': entry.event.source, 'count': entry.count,
-             'value': entry.event.value if math.isfinite(entry.event.value) else None}
-            for code, entry in self._last.items()]}
+        return {
+            'version': TABLE_VERSION,
+            'events': [
+                {
+                    'code': code,
+                    'stamp_ns': entry.event.stamp_ns,
+                    'kind': entry.event.kind.name,
+                    'source': entry.event.source,
+                    'count': entry.count,
+                    'value': entry.event.value if math.isfinite(entry.event.value) else None,
+                }
+                for code, entry in self._last.items()
+            ],
+        }
 
     def restore(self, table: Mapping[str, Any]) -> None:
         """Take over a table made by `table`, all of it or nothing.
@@ -84,7 +96,8 @@ class EventMemory:
         if not isinstance(table, Mapping) or table.get('version') != TABLE_VERSION:
             version = table.get('version') if isinstance(table, Mapping) else table
             raise SituationError(
-                f'{where}: expected version {TABLE_VERSION}, found {_short(version)}')
+                f'{where}: expected version {TABLE_VERSION}, found {_short(version)}'
+            )
         events = table.get('events')
         if not isinstance(events, (list, tuple)):
             raise SituationError(f'{where}: expected a list of events, found {_short(events)}')
@@ -115,17 +128,19 @@ def _entry(item: Any, where: str) -> Recalled:
         raise SituationError(f'{where}: source: expected a text, found {_short(source)}')
     if kind not in EventKind.__members__:
         raise SituationError(
-            f'{where}: kind: expected one of {list(EventKind.__members__)}, found {_short(kind)}')
+            f'{where}: kind: expected one of {list(EventKind.__members__)}, found {_short(kind)}'
+        )
     if type(stamp_ns) is not int or not 0 <= stamp_ns < 2**63:
         raise SituationError(
-            f'{where}: stamp_ns: expected nanoseconds since 1970, found {_short(stamp_ns)}')
+            f'{where}: stamp_ns: expected nanoseconds since 1970, found {_short(stamp_ns)}'
+        )
     if type(count) is not int or not 1 <= count < 2**32:
-        raise SituationError(
-            f'{where}: count: expected a number from 1 on, found {_short(count)}')
+        raise SituationError(f'{where}: count: expected a number from 1 on, found {_short(count)}')
     if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
         raise SituationError(f'{where}: value: expected a number or null, found {_short(value)}')
-    event = Event(stamp_ns, EventKind[str(kind)], code, source,
-                  math.nan if value is None else float(value))
+    event = Event(
+        stamp_ns, EventKind[str(kind)], code, source, math.nan if value is None else float(value)
+    )
     return Recalled(event, count)
 
 

@@ -81,13 +81,23 @@ TEXT = Text()
 
 # IDL names (rclpy) and .msg names (bags); byte and char are one unsigned byte in ROS 2.
 _PRIMITIVES = {
-    'bool': BOOL, 'boolean': BOOL,
-    'byte': UINT8, 'octet': UINT8, 'char': UINT8, 'uint8': UINT8,
+    'bool': BOOL,
+    'boolean': BOOL,
+    'byte': UINT8,
+    'octet': UINT8,
+    'char': UINT8,
+    'uint8': UINT8,
     'int8': Primitive('int8', 'i1'),
-    'int16': Primitive('int16', 'i2'), 'uint16': Primitive('uint16', 'u2'),
-    'int32': INT32, 'uint32': UINT32,
-    'int64': Primitive('int64', 'i8'), 'uint64': Primitive('uint64', 'u8'),
-    'float': FLOAT32, 'float32': FLOAT32, 'double': FLOAT64, 'float64': FLOAT64,
+    'int16': Primitive('int16', 'i2'),
+    'uint16': Primitive('uint16', 'u2'),
+    'int32': INT32,
+    'uint32': UINT32,
+    'int64': Primitive('int64', 'i8'),
+    'uint64': Primitive('uint64', 'u8'),
+    'float': FLOAT32,
+    'float32': FLOAT32,
+    'double': FLOAT64,
+    'float64': FLOAT64,
 }
 _SEQUENCE = re.compile(r'sequence<(.+?)(?:\s*,\s*\d+)?>')
 _BRACKETS = re.compile(r'(.+)\[(<=)?(\d*)\]')
@@ -103,13 +113,11 @@ def full_name(name: str) -> str:
     """
     match = _NAME.fullmatch(name.strip())
     if match is None:
-        raise SituationError(
-            f'{name!r}: expected a message type such as sensor_msgs/msg/Imu')
+        raise SituationError(f'{name!r}: expected a message type such as sensor_msgs/msg/Imu')
     return name.strip() if name.count('/') == 2 else f'{match[1]}/msg/{match[2]}'
 
 
-def message_type_from_fields(
-        name: str, lookup: Callable[[str], Mapping[str, str]]) -> MessageType:
+def message_type_from_fields(name: str, lookup: Callable[[str], Mapping[str, str]]) -> MessageType:
     """Describe a message type from the field types of it and of what it contains.
 
     Args:

@@ -10,95 +10,94 @@ sums are exactly rounded (`math.fsum`), so that no order of arrival changes a bi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 Float64s = NDArray[np.float64]
-Bounds = Float64s | None
+Bounds = Sequence[float]
 
-# (numbers [n, m], low [n, 1], high [n, 1]) -> [n]; NaN: nothing usable. The bounds are those of
-# the sensor, where the message has them; only range_min and invalid_fraction look at them.
-Within = Callable[[Float64s, Bounds, Bounds], Float64s]
+# (numbers [n, m], bounds) -> [n]; not finite: nothing usable. The bounds are (shortest, longest)
+# distance that the sensor measures, where the message says so, else (); only range_min and
+# invalid_fraction look at them. The numbers may be overwritten.
+Within = Callable[[Float64s, Bounds], Float64s]
 
 
-def _norm(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+def _norm(numbers: Float64s, bounds: Bounds) -> Float64s:
     length: Float64s = np.sqrt(np.sum(numbers * numbers, axis=1))
     return length
 
 
-def _mean(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+def _mean(numbers: Float64s, bounds: Bounds) -> Float64s:
     usable = np.isfinite(numbers)
     total: Float64s = np.sum(np.where(usable, numbers, 0.0), axis=1)
     mean: Float64s = total / np.sum(usable, axis=1)
     return mean
 
 
-def _rms(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
-    return np.sqrt(_mean(numbers * numbers, None, None))
+def _rms(numbers: Float64s, bounds: Bounds) -> Float64s:
+    return np.sqrt(_mean(numbers * numbers, ()))
 
 
-def _std(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
-    away = numbers - _mean(numbers, None, None)[:, np.newaxis]
-    return _rms(away, None, None)
+def _std(numbers: Float64s, bounds: Bounds) -> Float64s:
+    away = numbers - _mean(numbers, ())[:, np.newaxis]
+    return _rms(away, ())
 
 
-def _min(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+def _min(numbers: Float64s, bounds: Bounds) -> Float64s:
     # inf, where nothing is usable, is refused by the reader
     least: Float64s = np.min(np.where(np.isfinite(numbers), numbers, np.inf), axis=1)
     return least
 
 
-def _max(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
-    return -_min(-numbers, None, None)
+def _max(numbers: Float64s, bounds: Bounds) -> Float64s:
+    return -_min(-numbers, ())
 
 
-def _count(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
-    return np.full(len(numbers), float(numbers.shape[1]))
-
-
-def _invalid_fraction(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+def _invalid_fraction(numbers: Float64s, bounds: Bounds) -> Float64s:
     usable = np.isfinite(numbers)
-    if low is not None and high is not None:
-        low, high = _sensor_range(low, high)
+    if bounds:
+        low, high = _sensor_range(bounds)
         usable &= (numbers >= low) & (numbers <= high)
     share: Float64s = 1.0 - np.sum(usable, axis=1) / numbers.shape[1]
     return share
 
 
-def _range_min(numbers: Float64s, low: Bounds, high: Bounds) -> Float64s:
+def _range_min(numbers: Float64s, bounds: Bounds) -> Float64s:
     """Return the shortest distance by REP-117.
 
     -inf is an obstacle too close to measure and counts as the shortest distance the sensor
     measures; +inf is nothing within range, so only +inf gives the longest one. NaN is an
     erroneous measurement and is ignored, as is what lies outside of the sensor's range.
     """
-    if low is None or high is None:
-        low = np.zeros((len(numbers), 1))
-        high = np.full((len(numbers), 1), np.inf)
-    low, high = _sensor_range(low, high)
-    distances = np.where((numbers >= low) & (numbers <= high), numbers, np.inf)
-    too_close = numbers == -np.inf
-    if too_close.any():
-        distances = np.where(too_close, low, distances)
-    least: Float64s = np.min(distances, axis=1)
-    nothing = least == np.inf
-    if nothing.any():
-        nothing &= np.any(numbers == np.inf, axis=1)
-        least = np.where(nothing, high[:, 0], least)
+    low, high = _sensor_range(bounds)
+    numbers[numbers == -np.inf] = low
+    nothing = np.any(numbers == np.inf, axis=1)
+    np.copyto(numbers, np.inf, where=~((numbers >= low) & (numbers <= high)))
+    least: Float64s = np.min(numbers, axis=1)
+    least[nothing & (least == np.inf)] = high
     return least
 
 
-def _sensor_range(low: Float64s, high: Float64s) -> tuple[Float64s, Float64s]:
-    """Return the bounds, or 0…inf where a driver left them unset or nonsensical."""
-    sound = np.isfinite(low) & (high > 0.0) & (low <= high)
-    return np.where(sound, low, 0.0), np.where(sound, high, np.inf)
+def _sensor_range(bounds: Bounds) -> tuple[float, float]:
+    """Return the bounds, or 0…inf where a driver left them out, unset or nonsensical."""
+    if bounds:
+        low, high = bounds
+        if math.isfinite(low) and low <= high and high > 0.0:
+            return low, high
+    return 0.0, math.inf
 
 
 WITHIN: Mapping[str, Within] = {
-    'norm': _norm, 'mean': _mean, 'min': _min, 'max': _max, 'rms': _rms, 'std': _std,
-    'range_min': _range_min, 'invalid_fraction': _invalid_fraction, 'count': _count,
+    'norm': _norm,
+    'mean': _mean,
+    'min': _min,
+    'max': _max,
+    'rms': _rms,
+    'std': _std,
+    'range_min': _range_min,
+    'invalid_fraction': _invalid_fraction,
 }
 
 
@@ -140,7 +139,9 @@ def _fstd(values: Float64s) -> float:
 
 
 _OVER_TIME: Mapping[str, Callable[[Float64s], float]] = {
-    'mean': _fmean, 'rms': _frms, 'std': _fstd,
+    'mean': _fmean,
+    'rms': _frms,
+    'std': _fstd,
     'min': lambda values: float(np.min(values)),
     'max': lambda values: float(np.max(values)),
     'count': lambda values: float(len(values)),

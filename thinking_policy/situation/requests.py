@@ -58,7 +58,8 @@ def topic_requests(config: SituationConfig) -> tuple[TopicRequest, ...]:
         if (before.type, before.by_header) != (wanted.type, wanted.by_header):
             raise SituationError(
                 f'{topic}: expected one type and one time source, but {first} reads it as '
-                f'{_shown(before)}, {user} as {_shown(wanted)}')
+                f'{_shown(before)}, {user} as {_shown(wanted)}'
+            )
         found[topic] = dataclasses.replace(before, **use)
 
     for index, signal in enumerate(config.signals):
@@ -66,11 +67,14 @@ def topic_requests(config: SituationConfig) -> tuple[TopicRequest, ...]:
             user = f'signals.{signal.name}'
             ask(signal.topic, user, signal.type, signal.time_source)
             request = found[signal.topic]
-            found[signal.topic] = dataclasses.replace(
-                request, signals=(*request.signals, index))
+            found[signal.topic] = dataclasses.replace(request, signals=(*request.signals, index))
     if config.events.diagnostics_topic:
-        ask(config.events.diagnostics_topic, 'events.diagnostics_topic', DIAGNOSTICS_TYPE,
-            diagnostics=True)
+        ask(
+            config.events.diagnostics_topic,
+            'events.diagnostics_topic',
+            DIAGNOSTICS_TYPE,
+            diagnostics=True,
+        )
     for topic in config.events.topics:
         ask(topic, 'events.topics', TEXT_TYPE, events=True)
     if config.episode.mission_topic:

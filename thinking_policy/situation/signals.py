@@ -76,7 +76,8 @@ class SignalTrack:
             self._value = over_time(
                 self.config.over_time,
                 self._stamps[0] if len(self._stamps) == 1 else np.concatenate(self._stamps),
-                self._values[0] if len(self._values) == 1 else np.concatenate(self._values))
+                self._values[0] if len(self._values) == 1 else np.concatenate(self._values),
+            )
             self._state = SignalState.OK if math.isfinite(self._value) else SignalState.INVALID
             self.forget_period()
         elif self._newest_ns is None:

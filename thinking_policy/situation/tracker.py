@@ -38,8 +38,13 @@ class SituationTracker:
     their order of arrival within a tick. All of it runs in one thread: the caller's.
     """
 
-    def __init__(self, config: SituationConfig, *, robot_id: str = '',
-                 recalled: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        config: SituationConfig,
+        *,
+        robot_id: str = '',
+        recalled: Mapping[str, Any] | None = None,
+    ) -> None:
         """Prepare for messages; nothing counts before the first `advance`.
 
         Args:
@@ -55,9 +60,9 @@ class SituationTracker:
         self.requests = topic_requests(config)
         self.counters = Counters(
             topics={request.topic: TopicCounts() for request in self.requests},
-            signals={signal.name: SignalCounts() for signal in config.signals})
-        self._intakes = {
-            topic: Intake(counts) for topic, counts in self.counters.topics.items()}
+            signals={signal.name: SignalCounts() for signal in config.signals},
+        )
+        self._intakes = {topic: Intake(counts) for topic, counts in self.counters.topics.items()}
         self._period_ns = config.tick_period_ns
         # A tick longer than the jump would make every tick one.
         self._jump_ns = max(nanoseconds(config.clock_jump_s), 2 * self._period_ns)
@@ -65,10 +70,11 @@ class SituationTracker:
         self._lateness_ns = nanoseconds(config.lateness_s) if by_header else 0
         self._tracks = [SignalTrack(signal) for signal in config.signals]
         self._limits = [LimitWatch(signal) for signal in config.signals]
-        self._diagnostics = DiagnosticWatch(
-            config.events.diagnostics_exclude, config.events.known)
-        self._window = Window(config.window_length, [
-            (signal.nominal_low, signal.nominal_high) for signal in config.signals])
+        self._diagnostics = DiagnosticWatch(config.events.diagnostics_exclude, config.events.known)
+        self._window = Window(
+            config.window_length,
+            [(signal.nominal_low, signal.nominal_high) for signal in config.signals],
+        )
         self._memory = EventMemory(config.events.recent, config.events.known)
         self._episode = EpisodeRule(config.episode, robot_id)
         self._now_ns: int | None = None
@@ -85,23 +91,29 @@ class SituationTracker:
         """
         request = next((r for r in self.requests if r.topic == topic), None)
         if request is None:
-            raise SituationError(
-                f'{topic}: expected one of {[r.topic for r in self.requests]}')
+            raise SituationError(f'{topic}: expected one of {[r.topic for r in self.requests]}')
         if full_name(message_type.name) != request.type:
             raise SituationError(
-                f'{topic}: expected {request.type} as configured, found {message_type.name}')
+                f'{topic}: expected {request.type} as configured, found {message_type.name}'
+            )
         readers = []
         for index in request.signals:
             signal = self.config.signals[index]
             try:
                 reader = compile_reader(
-                    message_type, signal.field, signal.within_message, signal.sentinels)
+                    message_type, signal.field, signal.within_message, signal.sentinels
+                )
             except SituationError as error:
                 raise SituationError(f'signal {signal.name}: {topic}: {error}') from error
             readers.append((reader, functools.partial(to_unit, signal)))
-        self._intakes[topic].bind(Columns(
-            tuple(readers), stamp_reader(message_type), request.by_header,
-            payload_reader(request, message_type)))
+        self._intakes[topic].bind(
+            Columns(
+                tuple(readers),
+                stamp_reader(message_type),
+                request.by_header,
+                payload_reader(request, message_type),
+            )
+        )
 
     def receive(self, topic: str, raw: bytes, received_ns: int) -> None:
         """Take a raw CDR message, received at `received_ns` on the clock in use."""
@@ -170,19 +182,28 @@ class SituationTracker:
         window, valid = self._window.snapshot()
         self.counters.ticks += 1
         return Situation(
-            stamp_ns=end_ns, tick=tick, episode=self._episode.name,
-            period_s=self.config.tick_period_s, signals=self.config.names,
-            window=window, valid=valid,
+            stamp_ns=end_ns,
+            tick=tick,
+            episode=self._episode.name,
+            period_s=self.config.tick_period_s,
+            signals=self.config.names,
+            window=window,
+            valid=valid,
             readings=tuple(track.reading(end_ns) for track in self._tracks),
-            new_events=new_events, events=self._memory.recent(),
-            recalled=self._memory.recalled(end_ns))
+            new_events=new_events,
+            events=self._memory.recent(),
+            recalled=self._memory.recalled(end_ns),
+        )
 
-    def _begin_episode_if_due(
-            self, end_ns: int, arrived: list[tuple[TopicRequest, Rows]]) -> None:
+    def _begin_episode_if_due(self, end_ns: int, arrived: list[tuple[TopicRequest, Rows]]) -> None:
         usable = any(np.isfinite(rows.values).any() for _, rows in arrived)
         missions = sorted(
-            (int(stamp), text) for request, rows in arrived if request.mission
-            for stamp, text in zip(rows.stamps, rows.payloads, strict=True) if text is not None)
+            (int(stamp), text)
+            for request, rows in arrived
+            if request.mission
+            for stamp, text in zip(rows.stamps, rows.payloads, strict=True)
+            if text is not None
+        )
         why = self._episode.at(end_ns, usable, [text for _, text in missions])
         if why is None:
             return
@@ -213,8 +234,9 @@ class SituationTracker:
             events += self._limits[column].at(end_ns, track.reading(end_ns))
         return events
 
-    def _new_events(self, end_ns: int, arrived: list[tuple[TopicRequest, Rows]],
-                    limits: list[Event]) -> tuple[Event, ...]:
+    def _new_events(
+        self, end_ns: int, arrived: list[tuple[TopicRequest, Rows]], limits: list[Event]
+    ) -> tuple[Event, ...]:
         events = limits
         statuses: list[tuple[int, str, int]] = []
         for request, rows in arrived:
@@ -228,8 +250,9 @@ class SituationTracker:
                 elif request.events:
                     self._intakes[request.topic].counts.empty += 1
         events += self._diagnostics.at(statuses)
-        events.sort(key=lambda event: (
-            event.stamp_ns, event.kind, event.code, event.source, event.value))
+        events.sort(
+            key=lambda event: (event.stamp_ns, event.kind, event.code, event.source, event.value)
+        )
         self.counters.events_surplus += len(events[:-MAX_NEW_EVENTS])
         events = events[-MAX_NEW_EVENTS:]
         self._memory.add(events)

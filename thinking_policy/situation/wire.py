@@ -83,7 +83,7 @@ class Walk:
         self.position += length
         self.require(self.position)
         self.guards.append((start, self.position))
-        content = self.raw[start:self.position]
+        content = self.raw[start : self.position]
         return content[:-1] if content.endswith(b'\0') else content
 
     def count(self, kind: Array | Sequence) -> int:
@@ -180,6 +180,7 @@ def compile_skip(kind: FieldType) -> Skip:
 def _skip_fixed(table: tuple[int, ...]) -> Skip:
     def skip(walk: Walk) -> None:
         walk.position += table[(walk.position - HEADER_BYTES) & 7]
+
     return skip
 
 
@@ -192,6 +193,7 @@ def _skip_all(parts: list[Skip]) -> Skip:
     def skip(walk: Walk) -> None:
         for part in parts:
             part(walk)
+
     return skip
 
 
@@ -200,6 +202,7 @@ def _skip_fixed_items(kind: Array | Sequence, table: tuple[int, ...]) -> Skip:
         count = walk.count(kind)
         offset = walk.position - HEADER_BYTES
         walk.position = advance(table, offset, count) + HEADER_BYTES
+
     return skip
 
 
@@ -208,4 +211,5 @@ def _skip_items(kind: Array | Sequence, item: Skip) -> Skip:
         for _ in range(walk.count(kind)):
             walk.step()
             item(walk)
+
     return skip
