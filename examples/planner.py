@@ -3,10 +3,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A planner in small: says what it would think about, whenever that changes."""
 
+import contextlib
+
 import rclpy
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
-
 from thinking_policy.msg import ThinkingActivations, ThinkingTaxonomy
 
 
@@ -19,7 +21,7 @@ class Planner(Node):
         self.create_subscription(ThinkingActivations, 'thinking/activations', self.plan, 10)
 
     def learn(self, taxonomy):
-        self.directives = dict(zip(taxonomy.id, taxonomy.directive))
+        self.directives = dict(zip(taxonomy.id, taxonomy.directive, strict=True))
 
     def plan(self, message):
         active = {activity.id for activity in message.activations if activity.active}
@@ -30,8 +32,5 @@ class Planner(Node):
 
 
 if __name__ == '__main__':
-    rclpy.init()
-    try:
+    with rclpy.init(), contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
         rclpy.spin(Planner())
-    except (KeyboardInterrupt, rclpy.executors.ExternalShutdownException):
-        pass

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.metadata
 import os
@@ -82,19 +81,11 @@ def check_messages(config: SituationConfig | None,
     except ImportError as error:
         findings.append(Finding('messages', FAIL, f'thinking_policy/msg: {error}',
                                 MESSAGES_REMEDY))
-    for type_name in sorted({s.type for s in config.signals if s.topic} if config else ()):
-        package, _, name = type_name.replace('/msg/', '/').partition('/')
-        try:
-            getattr(load(f'{package}.msg'), name)
-            findings.append(Finding('messages', OK, type_name))
-        except ImportError:
-            findings.append(Finding('messages', FAIL, f'{type_name}: {package} is not installed',
-                                    package_remedy(package)))
-        except AttributeError:
-            findings.append(Finding('messages', FAIL,
-                                    f'{type_name}: {package} has no such message',
-                                    'correct `type` in the robot file'))
-    return findings
+    types = sorted({s.type for s in config.signals if s.topic} if config else ())
+    missing = [finding for type_name in types for finding in _check_type(type_name, load)]
+    if types and not missing:
+        findings.append(Finding('messages', OK, f'all {len(types)} types of the configuration'))
+    return findings + missing
 
 
 def check_configuration(name: str) -> tuple[SituationConfig | None, list[Finding]]:
@@ -141,12 +132,16 @@ def check_policy(path: Path | None, config: SituationConfig | None) -> list[Find
 def check_extras() -> list[Finding]:
     """Return which optional parts are installed; none of them is needed on a robot."""
     findings = []
-    for module, extra in EXTRA_OF.items():
-        version = _version(module)
-        findings.append(
-            Finding(f'extra {extra}', OK, f'{module} {version}') if version else
-            Finding(f'extra {extra}', NOTE, f'{module} is not installed; a robot does without',
-                    extra_remedy(extra)))
+    for extra in dict.fromkeys(EXTRA_OF.values()):
+        versions = {module: _version(module) for module, of in EXTRA_OF.items() if of == extra}
+        missing = [module for module, version in versions.items() if not version]
+        if missing:
+            findings.append(Finding(
+                f'extra {extra}', NOTE, f'without {", ".join(missing)}; a robot needs none of it',
+                extra_remedy(extra)))
+        else:
+            found = ', '.join(f'{module} {version}' for module, version in versions.items())
+            findings.append(Finding(f'extra {extra}', OK, found))
     return findings
 
 
@@ -165,10 +160,10 @@ def check_domain(environment: Mapping[str, str]) -> list[Finding]:
     return findings
 
 
-def published_topics(listen_s: float = LISTEN_S) -> dict[str, list[str]]:
-    """Return topic → types of what somebody publishes now, after listening so long."""
+def published_topics() -> dict[str, list[str]]:
+    """Return topic → types of what somebody publishes now, after listening for a while."""
     from thinking_policy.cli.listener import topics_in_graph
-    return topics_in_graph(listen_s)
+    return topics_in_graph(LISTEN_S)
 
 
 def check_topics(config: SituationConfig, graph: Mapping[str, Sequence[str]],
@@ -181,22 +176,39 @@ def check_topics(config: SituationConfig, graph: Mapping[str, Sequence[str]],
             have a publisher.
         namespace: In which relative topics stand.
     """
-    findings = []
     wanted = {_absolute(s.topic, namespace): s.type for s in config.signals if s.topic}
     offered = sorted(set(wanted) & set(graph))
+    count = f'{len(offered)} of {len(wanted)} signal topics are published now'
+    if not offered:
+        return [Finding('topics', NOTE, count, "start the robot's drivers, or compare with "
+                        '`ros2 topic list`')]
+    findings = [Finding('topics', OK, count)]
     for topic in sorted(set(wanted) - set(offered)):
-        near = difflib.get_close_matches(topic, list(graph), n=1, cutoff=0.5)
-        hint = f'did you mean {near[0]}? ' if near else ''
-        findings.append(Finding('topics', NOTE, f'{topic}: nobody publishes it now',
-                                f'{hint}start the driver, or correct `topic`'))
+        same_type = [name for name, types in sorted(graph.items())
+                     if wanted[topic] in types and name not in wanted]
+        findings.append(Finding(
+            'topics', NOTE, f'{topic}: nobody publishes it now',
+            f'correct `topic`: {wanted[topic]} is on {", ".join(same_type)}' if same_type
+            else 'start its driver, or correct `topic`'))
     for topic in offered:
         if wanted[topic] not in graph[topic]:
             findings.append(Finding(
                 'topics', FAIL, f'{topic}: expected {wanted[topic]}, '
                                 f'found {", ".join(graph[topic])}', 'correct `type`'))
-    findings.insert(0, Finding('topics', OK if offered else NOTE,
-                               f'{len(offered)} of {len(wanted)} signal topics are published now'))
     return findings
+
+
+def _check_type(type_name: str, load: Callable[[str], Any]) -> list[Finding]:
+    package, _, name = type_name.replace('/msg/', '/').partition('/')
+    try:
+        getattr(load(f'{package}.msg'), name)
+    except ImportError:
+        return [Finding('messages', FAIL, f'{type_name}: {package} is not installed',
+                        package_remedy(package))]
+    except AttributeError:
+        return [Finding('messages', FAIL, f'{type_name}: {package} has no such message',
+                        'correct `type` in the robot file')]
+    return []
 
 
 def _absolute(topic: str, namespace: str) -> str:

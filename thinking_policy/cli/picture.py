@@ -96,7 +96,7 @@ def number(value: float) -> str:
     if not math.isfinite(value):
         return '–'
     if value == 0 or 1e-3 <= abs(value) < 1e5:
-        digits = max(0, 3 - len(str(int(abs(value)))))
+        digits = 3 if 0 < abs(value) < 1 else max(0, 3 - len(str(int(abs(value)))))
         return f'{value:.{digits}f}'
     return f'{value:.1e}'
 

@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 REFRESH_S = 0.1
 MATCH_S = 20.0  # for the policy node to appear before a bag is started without it
+# How the policy node says that it stays inactive; nobody here would wake it later.
+NEVER_ACTIVE = ('ERROR not configured', 'ERROR not activated')
 DRAIN_S = 1.0  # silence after the end of a bag that means that the last tick was heard
 
 EXAMPLES = """\b
@@ -144,6 +146,8 @@ def _follow(plan: Plan, listener: Listener, processes: Processes, show: Show, su
             show.message(message, picture)
         for name, line in processes.output():
             show.log(name, line)
+            if any(words in line for words in NEVER_ACTIVE):
+                return [Ended(name, 1, (line,))]
         show.refresh(listener.picture())
         if listener.publishers > 1 and not mixed:
             mixed = True

@@ -33,7 +33,7 @@ GLYPHS = {OK: ('●', 'green'), STALE: ('◌', 'yellow'), INVALID: ('✗', 'red'
           NEVER: ('○', 'bright_black')}
 SIDE_BY_SIDE = 76  # columns from which signals and activities fit beside each other
 WIDEST = 132  # beyond this the eye loses the line
-VALUE_WIDTH = 10  # a number and its unit
+VALUE_WIDTH = 11  # a number and its unit
 QUIET_S = 3.0  # without a message for so long, the view says that it shows the past
 
 
