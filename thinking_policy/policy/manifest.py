@@ -52,6 +52,7 @@ class Manifest:
         ir_version: Version of the file format.
         graph_sha256: Hash of the serialised graph.
         training_data_sha256: Hash of the training rows.
+        training: What training was told, such as the seed, by name.
         metrics: Figures on held-out data, by name.
         parent: Version of the policy that this one was trained from; empty: none.
         created: ISO 8601 time.
@@ -72,6 +73,7 @@ class Manifest:
     ir_version: int = 0
     graph_sha256: str = ''
     training_data_sha256: str = ''
+    training: Mapping[str, float] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent: str = ''
     created: str = ''

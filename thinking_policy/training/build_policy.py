@@ -1,0 +1,195 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Build the bundled policy: `python -m thinking_policy.training.build_policy --seed 0 -o FILE`.
+
+The same seed gives the same bytes with the same versions of numpy, torch and onnx on the same
+kind of processor.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import datetime
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+import torch
+from numpy.typing import NDArray
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.policy.activities import load_activities
+from thinking_policy.policy.errors import PolicyError
+from thinking_policy.policy.manifest import Manifest, ManifestSignal
+from thinking_policy.policy.packing import PROBABILITY, SIGNALS, input_specs
+from thinking_policy.policy.runtime import PolicyRuntime
+from thinking_policy.training import fit as fitting
+from thinking_policy.training.dataset import WINDOW_LENGTH, draw_rows
+from thinking_policy.training.evaluate import Predict, choose_thresholds, measure, watch_lives
+from thinking_policy.training.export import assemble, export_graph, write_artifact
+from thinking_policy.training.networks import RobotPolicy, count_parameters
+from thinking_policy.training.scenarios import ACTIVITIES, SIGNAL_NAMES, TICK_S
+from thinking_policy.training.scenarios import SIGNALS as SIMULATED
+
+# A fixed date, so that the bytes don't tell when somebody ran this.
+CREATED = '2026-12-01T00:00:00Z'
+_TICKS = 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much work a build is.
+
+    Attributes:
+        seed: Decides everything.
+        lives: Lives to learn from, of 100 ticks each.
+        steps: Optimiser steps.
+        judged: Lives for each scenario to choose thresholds on, and as many to measure on.
+        width: Units of each hidden layer.
+    """
+
+    seed: int = 0
+    lives: int = 4000
+    steps: int = 24_000
+    judged: int = 30
+    width: int = 64
+
+
+def build(plan: Plan, activities_path: Path, created: str = CREATED,
+          progress: fitting.Progress | None = None) -> tuple[bytes, Manifest]:
+    """Simulate, fit, choose thresholds, measure and export.
+
+    Args:
+        plan: How much.
+        activities_path: Such as `config/thinking.yaml`; its ids are those of the simulator.
+        created: ISO 8601 time for the manifest.
+        progress: Called while fitting.
+
+    Returns:
+        The bytes of the policy file and its manifest.
+
+    Raises:
+        PolicyError: The activities can't be used.
+    """
+    activities = load_activities(activities_path)
+    if tuple(activity.id for activity in activities) != ACTIVITIES:
+        raise PolicyError(
+            f'{activities_path}: the simulator knows {list(ACTIVITIES)}, in this order; found '
+            f'{[activity.id for activity in activities]}')
+    # Lives to learn from, to choose on and to measure on never share a robot.
+    learning, choosing, measuring = (
+        np.random.default_rng(s) for s in np.random.SeedSequence(plan.seed).spawn(3))
+    fitting.make_deterministic(plan.seed)
+    rows = draw_rows(plan.lives, _TICKS, learning)
+    network = RobotPolicy(WINDOW_LENGTH, len(SIGNAL_NAMES), len(ACTIVITIES), plan.width)
+    fitting.fit(
+        network, [torch.from_numpy(rows.signals)], torch.from_numpy(rows.labels),
+        torch.from_numpy(rows.weight), fitting.Recipe(steps=plan.steps, seed=plan.seed), progress)
+    inputs = input_specs(WINDOW_LENGTH, len(SIGNAL_NAMES), 0, 0)
+    graph = export_graph(network, inputs)
+    predict = predictor(graph)
+    activities = choose_thresholds(
+        activities, watch_lives(predict, plan.judged, _TICKS, choosing))
+    metrics = measure(activities, watch_lives(predict, plan.judged, _TICKS, measuring))
+    return assemble(graph, Manifest(
+        robot='simulated',
+        signals=tuple(ManifestSignal(s.name, s.unit, s.nominal_low, s.nominal_high, TICK_S)
+                      for s in SIMULATED),
+        window_length=WINDOW_LENGTH,
+        tick_period_s=TICK_S,
+        activities=activities,
+        inputs=inputs,
+        network=f'perceptron {plan.width}-{plan.width}',
+        parameters=count_parameters(network),
+        training_data_sha256=rows.sha256,
+        training={'seed': plan.seed, 'lives': plan.lives, 'steps': plan.steps},
+        metrics=metrics,
+        created=created,
+    ))
+
+
+def predictor(model: bytes) -> Predict:
+    """Return what gives the probabilities of many rows at once, by ONNX Runtime on one thread."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
+
+    def predict(signals: NDArray[np.float32]) -> NDArray[np.float32]:
+        return np.asarray(session.run([PROBABILITY], {SIGNALS: signals})[0])
+
+    return predict
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run from the command line; return the exit status."""
+    parser = argparse.ArgumentParser(
+        prog='python -m thinking_policy.training.build_policy',
+        description='Train the bundled policy in the simulator and write it as one file.',
+        epilog='example: python -m thinking_policy.training.build_policy --seed 0 '
+               '-o config/policy.onnx')
+    default = Plan()
+    parser.add_argument('-o', '--output', type=Path, required=True, help='file to write')
+    parser.add_argument('--seed', type=int, default=default.seed, help='decides everything')
+    parser.add_argument('--activities', type=Path, default=Path('config/thinking.yaml'),
+                        help='the kinds of thinking (default: %(default)s)')
+    parser.add_argument('--lives', type=int, default=default.lives,
+                        help='simulated lives to learn from (default: %(default)s)')
+    parser.add_argument('--steps', type=int, default=default.steps,
+                        help='optimiser steps (default: %(default)s)')
+    parser.add_argument('--created', default=_created(),
+                        help='time written into the file (default: SOURCE_DATE_EPOCH, or '
+                             f'{CREATED})')
+    given = parser.parse_args(arguments)
+    start = time.monotonic()
+    try:
+        with _shown() as progress:
+            data, manifest = build(
+                Plan(given.seed, given.lives, given.steps), given.activities, given.created,
+                progress)
+        write_artifact(given.output, data)
+        PolicyRuntime.load(given.output)
+    except ThinkingPolicyError as error:
+        print(error, file=sys.stderr)
+        return 2
+    quietest = max(v for k, v in manifest.metrics.items() if k.startswith('healthy_active.'))
+    print(f'{given.output}: {len(data)} bytes, version {manifest.version}, F1 '
+          f'{manifest.metrics["f1"]:.3f}, at most {quietest:.2%} of healthy time active, '
+          f'{time.monotonic() - start:.0f} s')
+    return 0
+
+
+def _created() -> str:
+    epoch = os.environ.get('SOURCE_DATE_EPOCH')
+    if epoch and epoch.isdigit():
+        moment = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc)
+        return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
+    return CREATED
+
+
+@contextlib.contextmanager
+def _shown() -> Iterator[fitting.Progress]:
+    """Show a bar on a terminal, and elsewhere a line for every tenth."""
+    if not sys.stdout.isatty():
+        def lines(step: int, steps: int, loss: float) -> None:
+            if step % max(1, steps // 10) == 0:
+                print(f'step {step} of {steps}, loss {loss:.4f}', flush=True)
+        yield lines
+        return
+    columns = (TextColumn('{task.description}'), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns) as bar:
+        task = bar.add_task('simulating', total=None)
+
+        def advance(step: int, steps: int, loss: float) -> None:
+            bar.update(task, total=steps, completed=step, description=f'loss {loss:.4f}')
+        yield advance
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,117 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""From a trained network to one self-describing file, the same bytes every time."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import warnings
+from pathlib import Path
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+from torch import nn
+
+from thinking_policy.policy.errors import PolicyError
+from thinking_policy.policy.manifest import METADATA_KEY, Manifest
+from thinking_policy.policy.model_file import parse_model_file
+from thinking_policy.policy.packing import PROBABILITY, InputSpec
+from thinking_policy.training.networks import Probabilities
+
+# Old enough for the ONNX Runtime of a robot that is rarely updated (1.13 and later).
+OPSET = 17
+# Smaller weights are biases: halving them saves nothing and costs a node in the file.
+_HALVED_FROM = 256
+_LARGEST_HALF = 65504.0
+
+
+def export_graph(network: nn.Module, inputs: tuple[InputSpec, ...], half: bool = True) -> bytes:
+    """Return the ONNX model of a network, without a manifest yet.
+
+    Args:
+        network: Gives logits; see `networks`.
+        inputs: Its inputs in order.
+        half: Store large weights in 16 bits. ONNX Runtime widens them when it loads, so that
+            only the file is smaller.
+    """
+    example = tuple(_example(spec) for spec in inputs)
+    names = [spec.name for spec in inputs]
+    file = io.BytesIO()
+    with warnings.catch_warnings():
+        # The other exporter needs a further package and writes more nodes.
+        warnings.filterwarnings('ignore', category=DeprecationWarning)
+        warnings.filterwarnings('ignore', category=torch.jit.TracerWarning)
+        torch.onnx.export(
+            Probabilities(network).eval(), example, file, dynamo=False, opset_version=OPSET,
+            input_names=names, output_names=[PROBABILITY],
+            dynamic_axes={name: {0: 'batch'} for name in (*names, PROBABILITY)})
+    model = onnx.load_from_string(file.getvalue())
+    if half:
+        _halve_weights(model)
+    model.producer_name, model.producer_version = 'thinking_policy', ''
+    for node in model.graph.node:
+        node.doc_string = ''
+    onnx.checker.check_model(model)
+    return bytes(model.SerializeToString(deterministic=True))
+
+
+def assemble(graph: bytes, manifest: Manifest) -> tuple[bytes, Manifest]:
+    """Put a manifest into a model.
+
+    Args:
+        graph: From `export_graph`.
+        manifest: Its description; hash of the graph, opset and IR version are filled in.
+
+    Returns:
+        The file's bytes, and the manifest as it stands in them.
+    """
+    model = onnx.load_from_string(graph)
+    outer = parse_model_file(graph, 'exported model')
+    manifest = dataclasses.replace(
+        manifest, graph_sha256=outer.graph_sha256, opset=outer.opsets.get('', 0),
+        ir_version=outer.ir_version)
+    del model.metadata_props[:]
+    entry = model.metadata_props.add()
+    entry.key, entry.value = METADATA_KEY, manifest.to_json()
+    return bytes(model.SerializeToString(deterministic=True)), manifest
+
+
+def write_artifact(path: Path, data: bytes) -> None:
+    """Write a policy file so that a reader sees the old one or the new one, never a part.
+
+    Raises:
+        PolicyError: It can't be written.
+    """
+    temporary = path.with_name(path.name + '.new')
+    try:
+        temporary.write_bytes(data)
+        temporary.replace(path)
+    except OSError as error:
+        raise PolicyError(f'{path}: cannot be written: {error.strerror}') from error
+
+
+def _example(spec: InputSpec) -> torch.Tensor:
+    # Two rows: with one the exporter could take the batch for a constant.
+    dtype = torch.int64 if spec.dtype == 'int64' else torch.float32
+    return torch.ones((2, *spec.shape), dtype=dtype)
+
+
+def _halve_weights(model: onnx.ModelProto) -> None:
+    """Replace large float32 weights by float16 ones and a Cast, which is folded at load."""
+    casts = []
+    for tensor in model.graph.initializer:
+        if tensor.data_type != onnx.TensorProto.FLOAT:
+            continue
+        values = numpy_helper.to_array(tensor)
+        if values.size < _HALVED_FROM or np.abs(values).max() > _LARGEST_HALF:
+            continue
+        name = tensor.name
+        tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), name + '_half'))
+        casts.append(onnx.helper.make_node(
+            'Cast', [name + '_half'], [name], name=name + '_widen', to=onnx.TensorProto.FLOAT))
+    nodes = [*casts, *model.graph.node]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
