@@ -32,8 +32,7 @@ def match_topics(bag: Bag, requests: Iterable[tuple[str, str]], namespace: str =
                  ) -> tuple[Feed, ...]:
     """Find the bag's topic for each topic that is asked for.
 
-    A relative name is looked up in the namespace, then at the root, then as the end of exactly
-    one of the bag's topics of the type: a recording of one robot needs no namespace told.
+    A relative name is looked up in the namespace only, as a node in that namespace would.
 
     Args:
         bag: An opened bag.
@@ -44,9 +43,10 @@ def match_topics(bag: Bag, requests: Iterable[tuple[str, str]], namespace: str =
 
 
 def _match(bag: Bag, topic: str, kind: str, namespace: str) -> Feed:
-    source = _find(bag, topic, kind, namespace)
+    source = _find(bag, topic, namespace)
     if source is None:
-        return Feed(topic, kind, None, f'not in the bag{_proposal(bag, topic, kind)}')
+        return Feed(topic, kind, None,
+                    f'not in the bag{_proposal(bag, topic, kind, namespace)}')
     if source.type != kind:
         return Feed(topic, kind, source, f'expected {kind}, the bag has {source.type}')
     if source.message_type is None:
@@ -58,20 +58,21 @@ def _match(bag: Bag, topic: str, kind: str, namespace: str) -> Feed:
     return Feed(topic, kind, source, '')
 
 
-def _find(bag: Bag, topic: str, kind: str, namespace: str) -> BagTopic | None:
+def _find(bag: Bag, topic: str, namespace: str) -> BagTopic | None:
     if topic.startswith('/'):
         return bag.topic(topic)
-    names = [f'/{namespace}/{topic}'] if namespace else [f'/{topic}', topic]
-    for name in names:
-        found = bag.topic(name)
-        if found is not None:
-            return found
-    ending = [t for t in bag.topics if t.name.endswith(f'/{topic}') and t.type == kind]
-    return ending[0] if len(ending) == 1 and not namespace else None
+    # Bags that no node recorded may hold names without a slash.
+    return bag.topic(f'/{namespace}/{topic}') if namespace else (
+        bag.topic(f'/{topic}') or bag.topic(topic))
 
 
-def _proposal(bag: Bag, topic: str, kind: str) -> str:
+def _proposal(bag: Bag, topic: str, kind: str, namespace: str) -> str:
     """Name what the bag has of the same type."""
+    if not topic.startswith('/') and not namespace:
+        inside = [t.name.removesuffix(f'/{topic}') for t in bag.topics
+                  if t.name.endswith(f'/{topic}') and t.type == kind and t.count]
+        if inside:
+            return f', but {inside[0]}/{topic} is: give --namespace {inside[0].strip("/")}'
     fitting = [t.name for t in bag.topics if t.type == kind and t.count]
     if not fitting:
         return f', nor any other topic of type {kind}'

@@ -1,0 +1,158 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What the `bag` commands print, as lines: the same on a terminal and in a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from thinking_policy.bags import Bag, Replay
+from thinking_policy.bags.export import SituationArrays
+from thinking_policy.bags.from_csv import CsvReport
+from thinking_policy.bags.info import FeedInfo, SignalInfo
+from thinking_policy.situation import TopicCounts
+
+# Counts of a topic that say what was left out, with the words for them.
+_LEFT_OUT = {
+    'broken': 'broken (the bytes are no such message)',
+    'late': 'late (their tick was closed: raise lateness_s, or use time_source: receive)',
+    'future': 'from the future (header time ahead of the clock)',
+    'overflow': 'too many at once',
+    'jumped': 'waiting when the clock jumped',
+    'empty': 'empty texts',
+    'pending': 'after the last tick',
+}
+
+_ANOTHER_CLOCK_S = 86_400.0
+
+
+def overview(bag: Bag) -> Iterator[str]:
+    """Yield what is in a bag, a line per topic."""
+    name = bag.path.resolve().name
+    span = bag.end_ns - bag.start_ns
+    topics = f'{len(bag.topics)} topic{"" if len(bag.topics) == 1 else "s"}'
+    yield (f'{name}: {" and ".join(bag.formats)}, {bag.message_count:,} messages on {topics}'
+           + (f', {span / 1e9:,.1f} s' if bag.message_count else ''))
+    if bag.message_count:
+        yield f'recorded {moment(bag.start_ns)} to {moment(bag.end_ns)}'
+    yield ''
+    rows = [('topic', 'type', 'messages', 'rate', '')]
+    for topic in bag.topics:
+        rate = f'{topic.count / (span / 1e9):,.1f} Hz' if span > 0 and topic.count else '-'
+        known = '' if topic.message_type else 'type unknown, cannot be decoded'
+        rows.append((topic.name, topic.type or '?', f'{topic.count:,}', rate, known))
+    yield from columns(rows, right=(2, 3))
+
+
+def signals(config: str, infos: Sequence[SignalInfo], feeds: Sequence[FeedInfo]) -> Iterator[str]:
+    """Yield which signals would be fed, then the times of the topics that feed them."""
+    fed = sum(not info.problem for info in infos)
+    yield f'{config}: {fed} of {len(infos)} signals would be fed'
+    rows = []
+    for info in infos:
+        state = 'missing' if info.problem else 'fed'
+        state = '-' if not info.topic else state
+        rows.append((f'  {info.name}', state, info.problem or f'from {info.source}'))
+    yield from columns(rows)
+    used = [info for info in feeds if info.messages and info.feed.source]
+    if not used:
+        return
+    yield ''
+    table = [('  topic', 'messages', 'rate', 'longest gap', 'record time - header time', '')]
+    for feed in used:
+        assert feed.feed.source is not None
+        odd = f'{feed.unstamped:,} with stamp 0' if feed.unstamped and feed.offset_s else ''
+        table.append((f'  {feed.feed.source.name}', f'{feed.messages:,}',
+                      f'{feed.rate_hz:,.1f} Hz', f'{feed.longest_gap_s:,.3f} s',
+                      _offset(feed.offset_s), odd))
+    yield from columns(table, right=(1, 2, 3))
+
+
+def exported(path: Path, made: SituationArrays, replay: Replay) -> Iterator[str]:
+    """Yield what was written, what fed it, and everything that was left out."""
+    arrays = made.arrays()
+    count, length, width = arrays['window'].shape
+    episodes = len(set(arrays['episode'].tolist()))
+    yield (f'{path}: {count:,} situations of {length} x {width} in {episodes} '
+           f'episode{"" if episodes == 1 else "s"}, {len(arrays["event_row"]):,} events, '
+           f'by {"the recorded clock" if replay.clock == "clock" else "record time"}')
+    rows = [('  signal', 'ok', 'usable messages', 'invalid')]
+    for index, name in enumerate(arrays['signals'].tolist()):
+        share = float((arrays['states'][:, index] == 0).mean()) if count else 0.0
+        counts = replay.counters.signals[name]
+        rows.append((f'  {name}', f'{share:.0%}', f'{counts.usable:,}', f'{counts.invalid:,}'))
+    yield from columns(rows, right=(1, 2, 3))
+    for feed in replay.feeds:
+        if feed.problem:
+            yield f'  not fed: {feed.topic}: {feed.problem}'
+    for topic, topic_counts in replay.counters.topics.items():
+        yield from _left_out(topic, topic_counts)
+    counters = replay.counters
+    for text, number in (('clock jumped back', counters.jumps_back),
+                         ('clock jumped forward', counters.jumps_forward),
+                         ('diagnostic levels that do not exist', counters.unknown_level),
+                         ('event codes forgotten', counters.codes_forgotten),
+                         ('diagnostic names forgotten', counters.names_forgotten)):
+        if number:
+            yield f'  {text}: {number:,}'
+
+
+def converted(path: Path, report: CsvReport) -> Iterator[str]:
+    """Yield what became of a table."""
+    yield (f'{path}: {report.messages.total():,} messages on {len(report.messages)} topics '
+           f'from {report.rows:,} rows')
+    yield from columns([(f'  {topic}', f'{count:,}') for topic, count in report.messages.items()],
+                       right=(1,))
+    if report.missing:
+        yield f'  not in the table: {", ".join(report.missing)}'
+    for what, count in report.problems.items():
+        yield f'  left out: {count:,} {what}' if 'written' not in what else f'  {count:,} {what}'
+
+
+def problems(counts: Mapping[str, int]) -> Iterator[str]:
+    """Yield what was odd about a bag."""
+    if counts:
+        yield ''
+        yield 'noticed:'
+    for what, count in counts.items():
+        yield f'  {what}{f" ({count:,})" if count > 1 else ""}'
+
+
+def columns(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
+    """Yield rows with their columns aligned, those in `right` to the right."""
+    rows = list(rows)
+    if not rows:
+        return
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [cell.rjust(width) if i in right else cell.ljust(width)
+                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        yield '  '.join(cells).rstrip()
+
+
+def moment(stamp_ns: int) -> str:
+    """Return a time as text, in UTC; seconds where it is before 1971 (a simulation's time)."""
+    if not 31_536_000 <= stamp_ns // 10**9 < 253_402_300_800:
+        return f'{stamp_ns / 1e9:,.3f} s'
+    at = datetime.fromtimestamp(stamp_ns // 10**9, UTC)
+    return f'{at:%Y-%m-%d %H:%M:%S}.{stamp_ns % 10**9 // 10**6:03d} UTC'
+
+
+def _offset(offset_s: tuple[float, float, float] | None) -> str:
+    if offset_s is None:
+        return 'no header stamps'
+    low, median, high = offset_s
+    if abs(median) > _ANOTHER_CLOCK_S:
+        return f'another clock, steady within {high - low:,.3f} s'
+    return f'{median:+,.3f} s ({low:+,.3f} ... {high:+,.3f})'
+
+
+def _left_out(topic: str, counts: TopicCounts) -> Iterator[str]:
+    for name, words in _LEFT_OUT.items():
+        number = getattr(counts, name)
+        if number:
+            yield f'  {topic}: {number:,} of {counts.received:,} messages left out: {words}'
+    if counts.unstamped:
+        yield f'  {topic}: {counts.unstamped:,} without header time; the receive time counted'
