@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """(c) From the newest message to the published activation, beside a bare rclpy timer.
 
-A probe sends Temperature at 100 Hz and hears both: the policy node's activations, and a bare node
+A probe sends Temperature at 97 Hz and hears both: the policy node's activations, and a bare node
 that keeps the newest message and publishes its stamp from a timer of the same period. Measured in
 the probe: arrival of the answer minus the sending of the newest message that the answer could
 know. Both answers pass the same middleware and the same executor of the probe.
@@ -18,14 +18,14 @@ from pathlib import Path
 
 import numpy as np
 import rclpy
-from children import Child, policy_node, wait_until
+from children import Child, end_on_interrupt, policy_node, wait_until
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Temperature
 from thinking_policy.msg import ThinkingActivations
 
 TOPIC, BARE_TOPIC = '/benchmark/temperature_0', '/benchmark/bare_answer'
-RATE_HZ = 100.0
+RATE_HZ = 97.0  # so that messages and ticks meet in every phase
 BEST_EFFORT = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
@@ -40,7 +40,8 @@ def measure_answering(parameters: Path, answers: int,
     """
     script = [sys.executable, str(Path(__file__).resolve())]
     with policy_node(parameters), Child([*script, 'bare', str(tick_s)]), \
-            Child([*script, 'probe', str(answers), str(tick_s)]) as probe:
+            Child([*script, 'probe', str(answers), str(tick_s)],
+                  ends_itself=True) as probe:
         ages = json.loads(probe.line('ages', 60.0 + 2 * answers * tick_s))
     return {name: {'answers': len(values),
                    'ms p50': float(np.percentile(values, 50)),
@@ -56,6 +57,7 @@ def bare(tick_s: float) -> None:
         Temperature, TOPIC, lambda message: newest.__setitem__(0, message), BEST_EFFORT)
     publisher = node.create_publisher(Temperature, BARE_TOPIC, 10)
     node.create_timer(tick_s, lambda: publisher.publish(newest[0]))
+    end_on_interrupt()
     rclpy.spin(node)
 
 
@@ -95,7 +97,6 @@ def probe(answers: int, tick_s: float) -> None:
     while min(map(len, ages.values())) < answers and time.monotonic() < end:
         rclpy.spin_once(node, timeout_sec=0.1)
     print('ages', json.dumps(ages), flush=True)
-    sys.stdin.read()
 
 
 if __name__ == '__main__':

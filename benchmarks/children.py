@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import signal
@@ -18,10 +19,11 @@ TICKS_PER_S = os.sysconf('SC_CLK_TCK')
 
 
 class Child:
-    """One process; leaving the block ends it."""
+    """One process; leaving the block ends it, after a while where it ends by itself."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], ends_itself: bool = False) -> None:
         self.command = command
+        self._patience_s = 5.0 if ends_itself else 0.0
 
     def __enter__(self) -> Child:
         self.process = subprocess.Popen(
@@ -32,12 +34,13 @@ class Child:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.process.send_signal(signal.SIGINT)
-        try:
-            self.process.wait(5.0)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        for number, patience_s in ((None, self._patience_s), (signal.SIGINT, 5.0),
+                                   (signal.SIGKILL, 5.0)):
+            if number is not None:
+                self.process.send_signal(number)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience_s)
+                return
 
     @property
     def pid(self) -> int:
@@ -70,7 +73,12 @@ def policy_node(parameters: Path) -> Child:
     return Child([
         sys.executable, '-P', '-c',
         'from thinking_policy.ros.policy_node import main; raise SystemExit(main())',
-        '--ros-args', '--params-file', str(parameters)])
+        '--ros-args', '--log-level', 'error', '--params-file', str(parameters)])
+
+
+def end_on_interrupt() -> None:
+    """End this process at SIGINT without a word: its work is done."""
+    signal.signal(signal.SIGINT, lambda *_: os._exit(0))
 
 
 def cpu_s(pid: int) -> float:

@@ -52,9 +52,10 @@ def main() -> None:
             for tick_s in TICKS_S:
                 print(f'  {load}, tick {tick_s} s …', flush=True)
                 results['receiving'].append(
-                    measure_receiving(Path(folder), load, seconds, tick_s))
+                    measure_receiving(Path(folder), policy, load, seconds, tick_s))
         for tick_s in TICKS_S:
-            parameters = write_parameters(Path(folder), LOADS[next(iter(LOADS))], tick_s)
+            parameters = write_parameters(
+                Path(folder), policy, LOADS[next(iter(LOADS))], tick_s)
             results['answering'][str(tick_s)] = measure_answering(parameters, answers, tick_s)
     table = report(results)
     print('\n' + table)

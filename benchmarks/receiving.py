@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import array
 import json
-import os
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
 
 import rclpy
-from children import Child, cpu_s, policy_node, wait_until
+from children import Child, cpu_s, end_on_interrupt, policy_node, wait_until
 from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Imu, JointState, LaserScan, Temperature
@@ -38,21 +39,24 @@ SETTLE_S = 1.5  # from the last message to the last tick and the last diagnostic
 TYPES = {'Temperature': Temperature, 'Imu': Imu, 'LaserScan': LaserScan, 'JointState': JointState}
 
 
-def measure_receiving(folder: Path, load: str, seconds: float, tick_s: float) -> dict[str, Any]:
+def measure_receiving(folder: Path, policy: Path, load: str, seconds: float,
+                      tick_s: float) -> dict[str, Any]:
     """Return CPU, messages sent and received, and their ratio for one load.
 
     Args:
         folder: For the parameter file.
+        policy: Policy file.
         load: One of LOADS.
         seconds: How long messages are sent.
         tick_s: The node's tick period.
     """
     topics = LOADS[load]
-    parameters = write_parameters(folder, topics, tick_s)
+    parameters = write_parameters(folder, policy, topics, tick_s)
     script = [sys.executable, str(Path(__file__).resolve())]
     with Child([*script, 'subscribe', json.dumps(topics)]) as empty, \
             policy_node(parameters) as node, \
-            Child([*script, 'publish', json.dumps(topics), str(seconds)]) as sender:
+            Child([*script, 'publish', json.dumps(topics), str(seconds)],
+                  ends_itself=True) as sender:
         sender.line('matched', 30.0)
         time.sleep(1.0)  # start-up work is not what is measured
         before = cpu_s(empty.pid), cpu_s(node.pid)
@@ -76,7 +80,8 @@ def measure_receiving(folder: Path, load: str, seconds: float, tick_s: float) ->
     }
 
 
-def write_parameters(folder: Path, topics: dict[str, tuple[str, float]], tick_s: float) -> Path:
+def write_parameters(folder: Path, policy: Path, topics: dict[str, tuple[str, float]],
+                     tick_s: float) -> Path:
     """Write a robot file that maps the load onto the signals of the bundled policy."""
     names = ('temperature', 'current', 'vibration', 'distance', 'visibility', 'motion', 'load')
     fields: dict[str, tuple[str, str, str]] = {}
@@ -95,6 +100,7 @@ def write_parameters(folder: Path, topics: dict[str, tuple[str, float]], tick_s:
         fields = {name: (topic, 'Temperature', 'field: temperature, over_time: mean')
                   for name, topic in zip(names, topics, strict=False)}
     lines = ['thinking_policy:', '  ros__parameters:', f'    tick_period_s: {tick_s}',
+             f'    policy_path: {policy.absolute()}',
              f'    signal_names: [{", ".join(names)}]', '    signals:']
     for name in names:
         topic, kind, rest = fields.get(name, ('', '', ''))
@@ -117,11 +123,14 @@ def subscribe(topics: dict[str, tuple[str, float]]) -> None:
         return callback
     for topic, (kind, _) in topics.items():
         node.create_subscription(TYPES[kind], topic, count(topic), BEST_EFFORT)
-    executor = rclpy.executors.SingleThreadedExecutor()
+    executor = SingleThreadedExecutor()
     executor.add_node(node)
-    os.set_blocking(sys.stdin.fileno(), False)
-    node.create_timer(0.5, lambda: sys.stdin.read() and print(
-        'received', json.dumps(counts), flush=True))
+
+    def answer() -> None:
+        for _ in sys.stdin:
+            print('received', json.dumps(counts), flush=True)
+    threading.Thread(target=answer, daemon=True).start()
+    end_on_interrupt()
     executor.spin()
 
 
@@ -153,7 +162,6 @@ def publish(topics: dict[str, tuple[str, float]], seconds: float) -> None:
         rclpy.spin_once(node, timeout_sec=0.1)
     received, lost = (sum(pair[index] for pair in heard.values()) for index in (0, 1))
     print('heard', json.dumps({'received': received, 'lost': lost}), flush=True)
-    sys.stdin.read()
 
 
 def _read_diagnostics(message: Any, heard: dict[str, tuple[int, int]]) -> None:

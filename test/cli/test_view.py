@@ -167,7 +167,8 @@ def test_silence_of_a_node_that_is_there_asks_for_its_lifecycle():
 
 @pytest.mark.parametrize(('value', 'expected'), [
     (63.21, '63.2'), (0.3531, '0.353'), (-4.2, '-4.20'), (233.062, '233'), (1013.25, '1013'),
-    (0.0, '0.00'), (0.04, '0.040'), (12345678.0, '1.2e+07'), (0.00012, '1.2e-04'), (NAN, '–'), (math.inf, '–')])
+    (0.0, '0.00'), (0.04, '0.040'),
+    (12345678.0, '1.2e+07'), (0.00012, '1.2e-04'), (NAN, '–'), (math.inf, '–')])
 def test_numbers_keep_three_digits(value, expected):
     assert number(value) == expected
 
