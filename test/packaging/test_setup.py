@@ -96,7 +96,7 @@ def test_children_see_nothing_of_a_sourced_ros(setup, monkeypatch):
     assert variables['PATH'].startswith(f'{setup.venv}/bin:')
 
 
-def test_new_sources_are_linked_and_removed_ones_unlinked(environment, setup, monkeypatch, tmp_path):
+def test_new_sources_are_linked_and_removed_ones_go(environment, setup, monkeypatch, tmp_path):
     root = tmp_path / 'checkout'
     module = root / 'thinking_policy' / 'room' / 'new.py'
     module.parent.mkdir(parents=True)
