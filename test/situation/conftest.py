@@ -1,0 +1,71 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Messages written by rosbags, which shares no code with what is tested here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rosbags.interfaces import Nodetype
+from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+
+from thinking_policy.situation import message_type_from_fields
+
+
+class Messages:
+    """Types and raw messages by name, from the ROS definitions or from .msg texts of a test."""
+
+    def __init__(self, definitions=None):
+        self.store = get_typestore(Stores.ROS2_JAZZY)
+        for name, text in (definitions or {}).items():
+            self.store.register(get_types_from_msg(text, name))
+
+    def type(self, name):
+        return message_type_from_fields(name, self.fields)
+
+    def fields(self, name):
+        return {field: spelled(kind) for field, kind in self.store.fielddefs[name][1]}
+
+    def raw(self, name, little_endian=True, /, **values):
+        message = self.filled((Nodetype.NAME, name), values)
+        return bytes(self.store.serialize_cdr(message, name, little_endian=little_endian))
+
+    def filled(self, kind, value):
+        """Return what rosbags wants for plain values; what is not given is zero or empty."""
+        node, what = kind
+        if node == Nodetype.NAME:
+            fields = self.store.fielddefs[what][1]
+            given = value or {}
+            assert set(given) <= {field for field, _ in fields}, given
+            return self.store.types[what](
+                **{field: self.filled(inner, given.get(field)) for field, inner in fields}
+            )
+        if node == Nodetype.BASE:
+            return value if value is not None else '' if what[0] == 'string' else 0
+        item, length = what
+        if item[0] == Nodetype.BASE and item[1][0] != 'string':
+            empty = length if node == Nodetype.ARRAY else 0
+            return np.array([0] * empty if value is None else value, np.dtype(item[1][0]))
+        if value is None:
+            value = [None] * (length if node == Nodetype.ARRAY else 0)
+        return [self.filled(item, entry) for entry in value]
+
+
+def spelled(kind):
+    node, what = kind
+    if node == Nodetype.BASE:
+        return what[0]
+    if node == Nodetype.NAME:
+        return what
+    item, length = what
+    return f'{spelled(item)}[{length if node == Nodetype.ARRAY else ""}]'
+
+
+@pytest.fixture(scope='session')
+def messages():
+    return Messages()
+
+
+@pytest.fixture(scope='session')
+def messages_with():
+    return Messages
