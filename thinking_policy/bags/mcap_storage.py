@@ -21,7 +21,14 @@ from mcap.summary import Summary
 
 from thinking_policy.bags.decompression import decompress
 from thinking_policy.bags.errors import BagError
-from thinking_policy.bags.storage import Channel, Definition, Item, Source, in_order_of_time
+from thinking_policy.bags.storage import (
+    Channel,
+    Definition,
+    Item,
+    Source,
+    in_order_of_time,
+    printable,
+)
 
 _RECORD = struct.Struct('<BQ')  # operation, length of what follows
 _MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
@@ -73,17 +80,19 @@ class McapStorage:
         self.end_ns = max((piece.end_ns for piece in self._pieces), default=None)
         self.channels = tuple(self._describe(channel) for channel in self._channels.values())
         self.definitions = tuple(
-            Definition(schema.name, 'ros2idl' if schema.encoding in ('ros2idl', 'omgidl')
-                       else schema.encoding, schema.data.decode('utf-8', 'replace'))
+            Definition(printable(schema.name),
+                       'ros2idl' if schema.encoding in ('ros2idl', 'omgidl') else schema.encoding,
+                       schema.data.decode('utf-8', 'replace'))
             for schema in self._schemas.values() if schema.encoding)
         if not self._channels and self.problems:
             self.close()
-            raise BagError(f'{name}: no message can be read: {"; ".join(self.problems)}')
+            reasons = '; '.join(what.removeprefix(f'{name}: ') for what in self.problems)
+            raise BagError(f'{name}: no message can be read: {reasons}; copy the file again')
 
     def messages(self, topics: Collection[str]) -> Iterator[Item]:
         """Yield the messages of some topics in order of log time."""
-        self._topics = {i: channel.topic for i, channel in self._channels.items()
-                        if channel.topic in topics}
+        self._topics = {i: topic for i, channel in self._channels.items()
+                        if (topic := printable(channel.topic)) in topics}
         wanted = self._topics.keys()
         yield from in_order_of_time(
             Source(piece.start_ns, self._opener(piece)) for piece in self._pieces
@@ -95,8 +104,8 @@ class McapStorage:
 
     def _describe(self, channel: mcap.records.Channel) -> Channel:
         schema = self._schemas.get(channel.schema_id)
-        return Channel(channel.topic, schema.name if schema else '', self._counts[channel.id],
-                       channel.message_encoding)
+        return Channel(printable(channel.topic), printable(schema.name) if schema else '',
+                       self._counts[channel.id], printable(channel.message_encoding))
 
     def _read_summary(self) -> Summary | None:
         try:

@@ -17,7 +17,14 @@ from pathlib import Path
 
 from thinking_policy.bags.decompression import decompress
 from thinking_policy.bags.errors import BagError
-from thinking_policy.bags.storage import Channel, Definition, Item, Source, in_order_of_time
+from thinking_policy.bags.storage import (
+    Channel,
+    Definition,
+    Item,
+    Source,
+    in_order_of_time,
+    printable,
+)
 
 _MAGIC = b'#ROSBAG V2.0\n'
 _MESSAGE, _BAG_HEADER, _CHUNK, _CHUNK_INFO, _CONNECTION = 2, 3, 5, 6, 7
@@ -58,7 +65,8 @@ class Ros1Storage:
             self._scan()
         if not self._connections and self.problems:
             self.close()
-            raise BagError(f'{name}: no message can be read: {"; ".join(self.problems)}')
+            reasons = '; '.join(what.removeprefix(f'{name}: ') for what in self.problems)
+            raise BagError(f'{name}: no message can be read: {reasons}; copy the file again')
         self.start_ns = min((chunk.start_ns for chunk in self._chunks), default=None)
         self.end_ns = max((chunk.end_ns for chunk in self._chunks), default=None)
         self.channels = tuple(
@@ -94,9 +102,11 @@ class Ros1Storage:
             while position < self._size:
                 header, body, position = self._record_at(position)
                 self._index_record(header, body)
+            promised = (int.from_bytes(head[b'conn_count'], 'little'),
+                        int.from_bytes(head[b'chunk_count'], 'little'))
         except _BROKEN:
             return False
-        return True
+        return position == self._size and promised == (len(self._connections), len(self._chunks))
 
     def _index_record(self, header: Header, body: bytes) -> None:
         operation = header[b'op'][0]
@@ -137,7 +147,10 @@ class Ros1Storage:
         low, high, inside = 2**64, -1, set()
         for header, body in self._records(offset):
             if header[b'op'][0] == _CONNECTION:
-                self._learn(header, bytes(body))
+                try:
+                    self._learn(header, bytes(body))
+                except _BROKEN:
+                    self._say(offset, 'damaged connection, its messages are lost')
             elif header[b'op'][0] == _MESSAGE:
                 stamp = _time(header[b'time'])
                 connection = int.from_bytes(header[b'conn'], 'little')
@@ -205,8 +218,8 @@ class Ros1Storage:
         fields = _fields(body)
         text = fields[b'message_definition'].decode('utf-8', 'replace')
         connection = int.from_bytes(header[b'conn'], 'little')
-        topic = header[b'topic'].decode('utf-8', 'replace')
-        kind = fields[b'type'].decode('utf-8', 'replace')
+        topic = printable(header[b'topic'].decode('utf-8', 'replace'))
+        kind = printable(fields[b'type'].decode('utf-8', 'replace'))
         self._connections.setdefault(connection, (topic, Definition(kind, 'ros1msg', text)))
 
     def _say(self, offset: int, what: str) -> None:

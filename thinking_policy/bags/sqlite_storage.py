@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from thinking_policy.bags.errors import BagError
-from thinking_policy.bags.storage import Channel, Definition, Item
+from thinking_policy.bags.sqlite_salvage import salvage_messages
+from thinking_policy.bags.storage import Channel, Definition, Item, printable
 
 _FORMATS = {'ros2msg': 'ros2msg', 'ros2idl': 'ros2idl'}
-_MOST_MESSAGES_BY_TOPIC_AT_ONCE = 500  # SQLite allows 999 variables in one statement
+_MOST_TOPICS_IN_QUERY = 500  # so that the statement stays within SQLite's limits
+# Damaged names inside the file make Python's own conversion of SQLite's errors fail.
+_BROKEN = (sqlite3.Error, OverflowError, UnicodeDecodeError)
 
 
 class SqliteStorage:
@@ -38,25 +41,26 @@ class SqliteStorage:
         """
         self.problems: Counter[str] = Counter()
         self._name = name
+        self._path = path
         self._topics: dict[int, Channel] = {}
         self._damaged = False
         access = '' if private_copy else '?immutable=1'
         try:
             self._db = sqlite3.connect(path.absolute().as_uri() + access, uri=True)
             self._db.text_factory = _forgiving_text
-            self._open(path)
-        except (sqlite3.Error, OverflowError) as error:
+            self._open()
+        except _BROKEN as error:
             self.close()
             raise BagError(
-                f'{name}: SQLite cannot read it ({error}); if the recorder still runs, stop it '
-                'first, else copy the file again') from error
+                f'{name}: SQLite cannot read it ({printable(str(error))}); if the recorder still '
+                'runs, stop it first, else copy the file again') from error
         except BagError:
             self.close()
             raise
         self.channels = tuple(self._topics.values())
 
-    def _open(self, path: Path) -> None:
-        if _is_cut(path):
+    def _open(self) -> None:
+        if _is_cut(self._path):
             # Without this flag SQLite refuses a cut file whole; with it, what is left is read.
             self._db.execute('PRAGMA writable_schema=ON')
             self._damaged = True
@@ -74,7 +78,8 @@ class SqliteStorage:
         for identity, topic, kind, serialization in rows:
             if isinstance(topic, str) and isinstance(kind, str):
                 count = counts.pop(identity, (0, 0, 0))[0]
-                self._topics[identity] = Channel(topic, kind, count, str(serialization))
+                self._topics[identity] = Channel(
+                    printable(topic), printable(kind), count, printable(str(serialization)))
         for count, _, _ in counts.values():
             self.problems[f'{self._name}: message of a topic that is not in the file'] += count
 
@@ -94,12 +99,12 @@ class SqliteStorage:
                     'SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages '
                     "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id").fetchall()
                 return {row[0]: (row[1], row[2], row[3]) for row in rows}
-            except sqlite3.Error as error:
+            except _BROKEN as error:
                 self._damaged = True
-                self.problems[f'{self._name}: damaged ({error}), read up to the damage'] += 1
+                self.problems[f'{self._name}: damaged ({printable(str(error))}), read what is '
+                              'whole'] += 1
         counts: dict[Any, tuple[int, int, int]] = {}
-        for topic_id, stamp, _ in self._rows(
-                'SELECT topic_id, timestamp, NULL FROM messages NOT INDEXED ORDER BY id'):
+        for topic_id, stamp, _ in salvage_messages(self._path):
             count, low, high = counts.get(topic_id, (0, stamp, stamp))
             counts[topic_id] = (count + 1, min(low, stamp), max(high, stamp))
         return counts
@@ -111,14 +116,13 @@ class SqliteStorage:
         if not names:
             return
         condition = ''
-        if len(names) < len(self._topics) and len(names) <= _MOST_MESSAGES_BY_TOPIC_AT_ONCE:
+        if len(names) < len(self._topics) and len(names) <= _MOST_TOPICS_IN_QUERY:
             condition = f'WHERE topic_id IN ({",".join(str(int(i)) for i in names)})'
-        # A damaged file is read as its pages lie, which is nearly the order of recording: the
-        # index by time is what breaks first.
-        table, order = ('messages NOT INDEXED', 'id') if self._damaged else (
-            'messages', 'timestamp, id')
-        for topic_id, stamp, data in self._rows(
-                f'SELECT topic_id, timestamp, data FROM {table} {condition} ORDER BY {order}'):
+        # A damaged file is read as its pages lie, which is nearly the order of recording.
+        rows: Iterator[tuple[Any, int, Any]] = salvage_messages(self._path) if self._damaged \
+            else self._rows('SELECT topic_id, timestamp, data FROM messages '
+                            f'{condition} ORDER BY timestamp, id')
+        for topic_id, stamp, data in rows:
             name = names.get(topic_id)
             if name is None:
                 continue
@@ -135,9 +139,9 @@ class SqliteStorage:
                     yield row
                 else:
                     self.problems[f'{self._name}: message without a time'] += 1
-        except (sqlite3.Error, OverflowError) as error:
-            if not self._damaged:
-                self.problems[f'{self._name}: damaged ({error}), the rest cannot be read'] += 1
+        except _BROKEN as error:
+            self.problems[f'{self._name}: damaged ({printable(str(error))}), the rest cannot be '
+                          'read'] += 1
 
     def close(self) -> None:
         """Close the database."""

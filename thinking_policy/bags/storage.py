@@ -57,6 +57,11 @@ class Storage(Protocol):
         ...
 
 
+def printable(text: str) -> str:
+    """Return a name from a bag with what cannot be printed escaped: a damaged one stays a line."""
+    return text if text.isprintable() else text.encode('unicode_escape').decode('ascii')
+
+
 @dataclass(frozen=True)
 class Source:
     """Something that yields messages from a time on: a chunk or a whole split."""
