@@ -11,9 +11,11 @@ from typing import Any
 
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.events import MAX_CODE
+from thinking_policy.situation.signals import LARGEST
 from thinking_policy.situation.situation import Event, EventKind, Recalled
 
 TABLE_VERSION = 1
+MAX_COUNT = 2**32 - 1  # what Situation.msg can carry
 
 
 class EventMemory:
@@ -41,7 +43,8 @@ class EventMemory:
         for event in events:
             self._recent.append(event)
             before = self._last.pop(event.code, None)
-            self._last[event.code] = Recalled(event, (before.count if before else 0) + 1)
+            count = min(before.count + 1, MAX_COUNT) if before else 1
+            self._last[event.code] = Recalled(event, count)
         self._forget_surplus()
         if events:
             self._recalled = None
@@ -126,7 +129,7 @@ def _entry(item: Any, where: str) -> Recalled:
         raise SituationError(f'{where}: code: expected a short text, found {_short(code)}')
     if not isinstance(source, str):
         raise SituationError(f'{where}: source: expected a text, found {_short(source)}')
-    if kind not in EventKind.__members__:
+    if not isinstance(kind, str) or kind not in EventKind.__members__:
         raise SituationError(
             f'{where}: kind: expected one of {list(EventKind.__members__)}, found {_short(kind)}'
         )
@@ -134,12 +137,12 @@ def _entry(item: Any, where: str) -> Recalled:
         raise SituationError(
             f'{where}: stamp_ns: expected nanoseconds since 1970, found {_short(stamp_ns)}'
         )
-    if type(count) is not int or not 1 <= count < 2**32:
+    if type(count) is not int or not 1 <= count <= MAX_COUNT:
         raise SituationError(f'{where}: count: expected a number from 1 on, found {_short(count)}')
-    if value is not None and (type(value) not in (int, float) or not math.isfinite(value)):
+    if value is not None and (type(value) not in (int, float) or not abs(value) <= LARGEST):
         raise SituationError(f'{where}: value: expected a number or null, found {_short(value)}')
     event = Event(
-        stamp_ns, EventKind[str(kind)], code, source, math.nan if value is None else float(value)
+        stamp_ns, EventKind[kind], code, source, math.nan if value is None else float(value)
     )
     return Recalled(event, count)
 

@@ -1,0 +1,115 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from thinking_policy.situation.configuration import OVER_TIME, WITHIN_MESSAGE
+from thinking_policy.situation.reductions import WITHIN, over_time
+
+INF, NAN = math.inf, math.nan
+
+
+def within(name, *numbers, bounds=()):
+    with np.errstate(all='ignore'):
+        return float(WITHIN[name](np.array([numbers]), bounds)[0])
+
+
+@pytest.mark.parametrize(
+    ('name', 'expected'),
+    [
+        ('norm', 13.0),
+        ('mean', 19 / 3),
+        ('min', 3.0),
+        ('max', 12.0),
+        ('rms', 13 / math.sqrt(3)),
+        ('std', math.sqrt(((3 - 19 / 3) ** 2 + (4 - 19 / 3) ** 2 + (12 - 19 / 3) ** 2) / 3)),
+        ('invalid_fraction', 0.0),
+        ('range_min', 3.0),
+    ],
+)
+def test_numbers_of_a_message_become_one(name, expected):
+    assert within(name, 3.0, 4.0, 12.0) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ('name', 'expected'),
+    [
+        ('norm', NAN),  # a vector without one of its components has no length
+        ('mean', 3.0),
+        ('min', 2.0),
+        ('max', 4.0),
+        ('rms', math.sqrt(10)),
+        ('std', 1.0),
+        ('invalid_fraction', 0.5),
+    ],
+)
+def test_unusable_numbers_are_left_out(name, expected):
+    assert within(name, NAN, 2.0, INF, 4.0) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize('name', ['mean', 'min', 'max', 'rms', 'std'])
+def test_nothing_usable_gives_nothing_finite(name):
+    assert not math.isfinite(within(name, NAN, INF, -INF))
+
+
+def test_every_configurable_reduction_exists():
+    assert set(WITHIN_MESSAGE) == {'', 'count', *WITHIN}
+    for name in OVER_TIME:
+        over_time(name, np.array([1]), np.array([1.0]))
+
+
+def sample(name, *values, stamps=None):
+    stamps = np.arange(len(values)) if stamps is None else np.array(stamps)
+    return over_time(name, stamps.astype(np.int64), np.array(values, float))
+
+
+@pytest.mark.parametrize(
+    ('name', 'expected'),
+    [
+        ('last', 2.0),
+        ('mean', 4.0),
+        ('min', 2.0),
+        ('max', 6.0),
+        ('rms', math.sqrt((36 + 16 + 4) / 3)),
+        ('std', math.sqrt(8 / 3)),
+        ('invalid_fraction', 0.25),
+        ('count', 3.0),
+    ],
+)
+def test_messages_of_a_period_become_one_sample(name, expected):
+    assert sample(name, 6.0, 4.0, 2.0, NAN) == pytest.approx(expected)
+
+
+def test_last_is_the_newest_usable_value_and_the_largest_of_equal_stamps():
+    assert sample('last', 1.0, 2.0, 3.0, stamps=[30, 10, 20]) == 1.0
+    assert sample('last', 1.0, 5.0, 3.0, NAN, stamps=[20, 20, 10, 30]) == 5.0
+
+
+def test_a_period_without_usable_messages_has_no_sample_but_a_share_of_invalid_ones():
+    for name in set(OVER_TIME) - {'invalid_fraction'}:
+        assert math.isnan(sample(name, NAN, NAN)), name
+    assert sample('invalid_fraction', NAN, NAN) == 1.0
+
+
+values = st.floats(-3.4e38, 3.4e38) | st.just(NAN)
+
+
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 5), values), min_size=1, max_size=30),
+    random=st.randoms(use_true_random=False),
+    name=st.sampled_from(OVER_TIME),
+)
+def test_no_order_of_arrival_changes_a_bit(rows, random, name):
+    stamps, numbers = zip(*rows, strict=True)
+    once = sample(name, *numbers, stamps=stamps)
+    random.shuffle(rows)
+    stamps, numbers = zip(*rows, strict=True)
+    again = sample(name, *numbers, stamps=stamps)
+    assert np.float64(once).tobytes() == np.float64(again).tobytes() or once == again == 0.0
+    assert not math.isinf(once)
