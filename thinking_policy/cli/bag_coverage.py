@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thinking_policy.bags import open_bag
-from thinking_policy.situation.configuration import SituationConfig, load_configuration
+from thinking_policy.bags.info import inspect_signals
+from thinking_policy.situation.configuration import load_configuration
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Coverage:
     remarks: dict[str, str]
 
 
-def cover(bag_path: Path, config_path: Path) -> Coverage:
+def cover(bag_path: Path, config_path: Path, namespace: str = '') -> Coverage:
     """Open the bag, compare its topics with the configured signals and close it.
 
     Raises:
@@ -34,34 +35,14 @@ def cover(bag_path: Path, config_path: Path) -> Coverage:
     """
     config = load_configuration(config_path)
     with open_bag(bag_path) as bag:
-        types = {topic.name: topic.type for topic in bag.topics if topic.count}
+        signals = inspect_signals(bag, config, namespace)
         unknown = collections.Counter({
             topic.type: topic.count for topic in bag.topics if topic.message_type is None})
-        remarks = _remarks(config, types, set(unknown))
-        used = {_absolute(signal.topic) for signal in config.signals if signal.topic} & set(types)
-        lines = [f'bag      {bag_path.name}: {bag.message_count} messages on {len(types)} topics, '
-                 f'{len(used)} used']
+        used = {signal.source for signal in signals if signal.source and not signal.problem}
+        lines = [f'bag      {bag.path.resolve().name}: {bag.message_count} messages on '
+                 f'{sum(topic.count > 0 for topic in bag.topics)} topics, {len(used)} used']
         lines += [f'         cannot be decoded: {kind} ({count} messages)'
-                  for kind, count in sorted(unknown.items())]
+                  for kind, count in sorted(unknown.items()) if count]
         lines += [f'         {problem} ({count})' for problem, count in sorted(
             bag.problems.items())]
-    return Coverage(tuple(lines), remarks)
-
-
-def _remarks(config: SituationConfig, types: dict[str, str], unknown: set[str]) -> dict[str, str]:
-    remarks = {}
-    for signal in config.signals:
-        topic = _absolute(signal.topic)
-        if not signal.topic:
-            remarks[signal.name] = 'the robot file names no topic'
-        elif topic not in types:
-            remarks[signal.name] = f'{topic} is not in the bag'
-        elif types[topic] != signal.type:
-            remarks[signal.name] = f'{topic} is {types[topic]} in the bag, not {signal.type}'
-        elif types[topic] in unknown:
-            remarks[signal.name] = f'nobody knows the type {types[topic]}'
-    return remarks
-
-
-def _absolute(topic: str) -> str:
-    return topic if topic.startswith('/') else f'/{topic}'
+    return Coverage(tuple(lines), {s.name: s.problem for s in signals if s.problem})

@@ -24,17 +24,20 @@ PROGRAM = 'thinking-policy'
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a command lives, and the line that `--help` shows before it is imported."""
+    """Where a command lives, the line that `--help` shows before it is imported, an example."""
 
     module: str
     summary: str
+    example: str = ''
 
 
 COMMANDS = {
     'run': Entry('thinking_policy.cli.run', 'Start the nodes: simulated robot, bag or robot.'),
     'watch': Entry('thinking_policy.cli.watch', 'Show signals and activations as they change.'),
-    'bag': Entry('thinking_policy.cli.bag', 'Look into bags, make one from CSV, export tensors.'),
-    'policy': Entry('thinking_policy.cli.policy', 'Show, verify and sign policy files.'),
+    'bag': Entry('thinking_policy.cli.bag', 'Look into bags, make one from CSV, export tensors.',
+                 'thinking-policy bag info walking_bag --config turtlebot3'),
+    'policy': Entry('thinking_policy.cli.policy', 'Show, verify and sign policy files.',
+                    'thinking-policy policy show policy.onnx'),
     'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine; findings with remedies.'),
 }
 
@@ -122,9 +125,10 @@ class LazyGroup(typer.core.TyperGroup):
         name, stand_in, rest = super().resolve_command(ctx, args)
         if stand_in is None or name is None:
             return name, stand_in, rest
-        module = importlib.import_module(COMMANDS[stand_in.name or name].module)
-        command = typer.main.get_command(module.app)
+        command = typer.main.get_command(importlib.import_module(COMMANDS[name].module).app)
         command.name = name
+        if not command.epilog:  # a group, whose commands have examples of their own
+            command.epilog = f'Example: {COMMANDS[name].example}'
         return name, command, rest
 
 

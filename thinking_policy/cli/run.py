@@ -189,7 +189,7 @@ def _coverage(plan: Plan) -> Coverage | None:
     if plan.bag is None:
         return None
     from thinking_policy.cli.bag_coverage import cover  # needs the extra [bags]
-    return cover(plan.bag, plan.config)
+    return cover(plan.bag, plan.config, plan.namespace)
 
 
 def _existing(path: Path, what: str) -> Path:
