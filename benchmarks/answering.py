@@ -22,6 +22,7 @@ from children import Child, end_on_interrupt, policy_node, wait_until
 from rclpy.node import Node
 from rclpy.qos import QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Temperature
+
 from thinking_policy.msg import ThinkingActivations
 
 TOPIC, BARE_TOPIC = '/benchmark/temperature_0', '/benchmark/bare_answer'
@@ -29,8 +30,9 @@ RATE_HZ = 97.0  # so that messages and ticks meet in every phase
 BEST_EFFORT = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 
 
-def measure_answering(parameters: Path, answers: int,
-                      tick_s: float) -> dict[str, dict[str, float]]:
+def measure_answering(
+    parameters: Path, answers: int, tick_s: float
+) -> dict[str, dict[str, float]]:
     """Return milliseconds p50 and p99 for the node and the bare timer.
 
     Args:
@@ -39,13 +41,20 @@ def measure_answering(parameters: Path, answers: int,
         tick_s: Tick period of that file, and of the bare timer.
     """
     script = [sys.executable, str(Path(__file__).resolve())]
-    with policy_node(parameters), Child([*script, 'bare', str(tick_s)]), \
-            Child([*script, 'probe', str(answers), str(tick_s)],
-                  ends_itself=True) as probe:
+    with (
+        policy_node(parameters),
+        Child([*script, 'bare', str(tick_s)]),
+        Child([*script, 'probe', str(answers), str(tick_s)], ends_itself=True) as probe,
+    ):
         ages = json.loads(probe.line('ages', 60.0 + 2 * answers * tick_s))
-    return {name: {'answers': len(values),
-                   'ms p50': float(np.percentile(values, 50)),
-                   'ms p99': float(np.percentile(values, 99))} for name, values in ages.items()}
+    return {
+        name: {
+            'answers': len(values),
+            'ms p50': float(np.percentile(values, 50)),
+            'ms p99': float(np.percentile(values, 99)),
+        }
+        for name, values in ages.items()
+    }
 
 
 def bare(tick_s: float) -> None:
@@ -54,7 +63,8 @@ def bare(tick_s: float) -> None:
     node = Node('benchmark_bare')
     newest = [Temperature()]
     node.create_subscription(
-        Temperature, TOPIC, lambda message: newest.__setitem__(0, message), BEST_EFFORT)
+        Temperature, TOPIC, lambda message: newest.__setitem__(0, message), BEST_EFFORT
+    )
     publisher = node.create_publisher(Temperature, BARE_TOPIC, 10)
     node.create_timer(tick_s, lambda: publisher.publish(newest[0]))
     end_on_interrupt()
@@ -82,10 +92,14 @@ def probe(answers: int, tick_s: float) -> None:
             ages[name].append((now - sent[known - 1]) / 1e6)
 
     node.create_subscription(
-        ThinkingActivations, 'thinking/activations',
-        lambda message: hear('policy node', message.header.stamp), 10)
+        ThinkingActivations,
+        'thinking/activations',
+        lambda message: hear('policy node', message.header.stamp),
+        10,
+    )
     node.create_subscription(
-        Temperature, BARE_TOPIC, lambda message: hear('bare timer', message.header.stamp), 10)
+        Temperature, BARE_TOPIC, lambda message: hear('bare timer', message.header.stamp), 10
+    )
     wait_until(lambda: sender.get_subscription_count() >= 2, 30.0)
     node.create_timer(1.0 / RATE_HZ, send)
     settled = time.monotonic() + 2.0

@@ -27,15 +27,22 @@ class Child:
 
     def __enter__(self) -> Child:
         self.process = subprocess.Popen(
-            self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            start_new_session=True)
+            self.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self._lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number, patience_s in ((None, self._patience_s), (signal.SIGINT, 5.0),
-                                   (signal.SIGKILL, 5.0)):
+        for number, patience_s in (
+            (None, self._patience_s),
+            (signal.SIGINT, 5.0),
+            (signal.SIGKILL, 5.0),
+        ):
             if number is not None:
                 self.process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -58,8 +65,10 @@ class Child:
             try:
                 line = self._lines.get(timeout=max(0.01, deadline - time.monotonic()))
             except queue.Empty:
-                raise SystemExit(f'{self.command[1:3]}: no line {start!r} in {timeout_s} s; '
-                                 f'exit code {self.process.poll()}') from None
+                raise SystemExit(
+                    f'{self.command[1:3]}: no line {start!r} in {timeout_s} s; '
+                    f'exit code {self.process.poll()}'
+                ) from None
             if line.startswith(start):
                 return line.removeprefix(start).strip()
 
@@ -70,10 +79,19 @@ class Child:
 
 def policy_node(parameters: Path) -> Child:
     """Return the policy node, not started yet, with a parameter file."""
-    return Child([
-        sys.executable, '-P', '-c',
-        'from thinking_policy.ros.policy_node import main; raise SystemExit(main())',
-        '--ros-args', '--log-level', 'error', '--params-file', str(parameters)])
+    return Child(
+        [
+            sys.executable,
+            '-P',
+            '-c',
+            'from thinking_policy.ros.policy_node import main; raise SystemExit(main())',
+            '--ros-args',
+            '--log-level',
+            'error',
+            '--params-file',
+            str(parameters),
+        ]
+    )
 
 
 def end_on_interrupt() -> None:

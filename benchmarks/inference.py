@@ -48,19 +48,25 @@ def measure_inference(policy: Path, warm: int, slept: int) -> dict[str, dict[str
             call(turn)
     timings = {
         'warm': _take_turns(contenders, warm, sleep_s=0.0),
-        'after 100 ms': _take_turns(contenders, slept, sleep_s=SLEEP_S)}
+        'after 100 ms': _take_turns(contenders, slept, sleep_s=SLEEP_S),
+    }
     return {
-        name: {f'{state} {label}': float(np.percentile(timings[state][name], percent))
-               for state in timings for label, percent in (('p50', 50), ('p99', 99))}
-        for name in contenders}
+        name: {
+            f'{state} {label}': float(np.percentile(timings[state][name], percent))
+            for state in timings
+            for label, percent in (('p50', 50), ('p99', 99))
+        }
+        for name in contenders
+    }
 
 
-def _take_turns(contenders: dict[str, Call], rounds: int,
-                sleep_s: float) -> dict[str, list[float]]:
+def _take_turns(
+    contenders: dict[str, Call], rounds: int, sleep_s: float
+) -> dict[str, list[float]]:
     timings: dict[str, list[float]] = {name: [] for name in contenders}
     names = list(contenders)
     for turn in range(rounds):
-        for name in names[turn % len(names):] + names[:turn % len(names)]:
+        for name in names[turn % len(names) :] + names[: turn % len(names)]:
             if sleep_s:
                 time.sleep(sleep_s)
             start = time.perf_counter_ns()
@@ -77,9 +83,21 @@ def _situations(runtime: PolicyRuntime, count: int) -> list[Situation]:
     for tick in range(count):
         valid = random.random(shape) < 0.9
         window = (random.uniform(0, 1, shape) * valid).astype(np.float32)
-        situations.append(Situation(
-            stamp_ns=tick, tick=tick, episode='benchmark', period_s=0.5, signals=names,
-            window=window, valid=valid, readings=(), new_events=(), events=(), recalled=()))
+        situations.append(
+            Situation(
+                stamp_ns=tick,
+                tick=tick,
+                episode='benchmark',
+                period_s=0.5,
+                signals=names,
+                window=window,
+                valid=valid,
+                readings=(),
+                new_events=(),
+                events=(),
+                recalled=(),
+            )
+        )
     return situations
 
 
@@ -110,6 +128,7 @@ def _bound(model: bytes, windows: Sequence[np.ndarray]) -> Call:
         np.copyto(first, windows[turn % len(windows)])
         session.run_with_iobinding(binding)
         return result.copy()
+
     return call
 
 
@@ -119,7 +138,11 @@ def _identity(model: bytes) -> bytes:
     first = given.graph.input[0]
     shape = [d.dim_value or 1 for d in first.type.tensor_type.shape.dim]
     graph = helper.make_graph(
-        [helper.make_node('Identity', [first.name], ['out'])], 'identity',
-        list(given.graph.input), [helper.make_tensor_value_info('out', TensorProto.FLOAT, shape)])
+        [helper.make_node('Identity', [first.name], ['out'])],
+        'identity',
+        list(given.graph.input),
+        [helper.make_tensor_value_info('out', TensorProto.FLOAT, shape)],
+    )
     return helper.make_model(
-        graph, opset_imports=given.opset_import, ir_version=given.ir_version).SerializeToString()
+        graph, opset_imports=given.opset_import, ir_version=given.ir_version
+    ).SerializeToString()

@@ -33,9 +33,11 @@ def machine() -> dict[str, str | int | float]:
 
 def heading(facts: dict[str, str | int | float]) -> str:
     """Return the machine in one line."""
-    return (f'{facts["processor"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, '
-            f'Python {facts["python"]}, rclpy {facts["rclpy"]}, '
-            f'ONNX Runtime {facts["onnxruntime"]}, {facts["date"]}')
+    return (
+        f'{facts["processor"]}, {facts["cores"]} cores, Linux {facts["kernel"]}, '
+        f'Python {facts["python"]}, rclpy {facts["rclpy"]}, '
+        f'ONNX Runtime {facts["onnxruntime"]}, {facts["date"]}'
+    )
 
 
 def _first(path: str, name: str) -> str:

@@ -29,18 +29,22 @@ from sensor_msgs.msg import Imu, JointState, LaserScan, Temperature
 # topic → (message type, Hz)
 LOADS: dict[str, dict[str, tuple[str, float]]] = {
     'six Temperature topics, 100 Hz each': {
-        f'/benchmark/temperature_{index}': ('Temperature', 100.0) for index in range(6)},
+        f'/benchmark/temperature_{index}': ('Temperature', 100.0) for index in range(6)
+    },
     'Imu 200 Hz, LaserScan 10 Hz, JointState 50 Hz': {
-        '/benchmark/imu': ('Imu', 200.0), '/benchmark/scan': ('LaserScan', 10.0),
-        '/benchmark/joints': ('JointState', 50.0)},
+        '/benchmark/imu': ('Imu', 200.0),
+        '/benchmark/scan': ('LaserScan', 10.0),
+        '/benchmark/joints': ('JointState', 50.0),
+    },
 }
 BEST_EFFORT = QoSProfile(depth=100, reliability=ReliabilityPolicy.BEST_EFFORT)
 SETTLE_S = 1.5  # from the last message to the last tick and the last diagnostics
 TYPES = {'Temperature': Temperature, 'Imu': Imu, 'LaserScan': LaserScan, 'JointState': JointState}
 
 
-def measure_receiving(folder: Path, policy: Path, load: str, seconds: float,
-                      tick_s: float) -> dict[str, Any]:
+def measure_receiving(
+    folder: Path, policy: Path, load: str, seconds: float, tick_s: float
+) -> dict[str, Any]:
     """Return CPU, messages sent and received, and their ratio for one load.
 
     Args:
@@ -53,10 +57,11 @@ def measure_receiving(folder: Path, policy: Path, load: str, seconds: float,
     topics = LOADS[load]
     parameters = write_parameters(folder, policy, topics, tick_s)
     script = [sys.executable, str(Path(__file__).resolve())]
-    with Child([*script, 'subscribe', json.dumps(topics)]) as empty, \
-            policy_node(parameters) as node, \
-            Child([*script, 'publish', json.dumps(topics), str(seconds)],
-                  ends_itself=True) as sender:
+    with (
+        Child([*script, 'subscribe', json.dumps(topics)]) as empty,
+        policy_node(parameters) as node,
+        Child([*script, 'publish', json.dumps(topics), str(seconds)], ends_itself=True) as sender,
+    ):
         sender.line('matched', 30.0)
         time.sleep(1.0)  # start-up work is not what is measured
         before = cpu_s(empty.pid), cpu_s(node.pid)
@@ -69,8 +74,12 @@ def measure_receiving(folder: Path, policy: Path, load: str, seconds: float,
         heard = json.loads(sender.line('heard', 10.0))
     total = sum(sent.values())
     return {
-        'load': load, 'tick_s': tick_s, 'seconds': seconds, 'sent': total,
-        'received_empty': sum(received.values()), 'received_node': heard['received'],
+        'load': load,
+        'tick_s': tick_s,
+        'seconds': seconds,
+        'sent': total,
+        'received_empty': sum(received.values()),
+        'received_node': heard['received'],
         'lost_node': heard['lost'],
         'cpu_empty_percent': 100 * used[0] / (seconds + SETTLE_S),
         'cpu_node_percent': 100 * used[1] / (seconds + SETTLE_S),
@@ -80,28 +89,45 @@ def measure_receiving(folder: Path, policy: Path, load: str, seconds: float,
     }
 
 
-def write_parameters(folder: Path, policy: Path, topics: dict[str, tuple[str, float]],
-                     tick_s: float) -> Path:
+def write_parameters(
+    folder: Path, policy: Path, topics: dict[str, tuple[str, float]], tick_s: float
+) -> Path:
     """Write a robot file that maps the load onto the signals of the bundled policy."""
     names = ('temperature', 'current', 'vibration', 'distance', 'visibility', 'motion', 'load')
     fields: dict[str, tuple[str, str, str]] = {}
     if '/benchmark/imu' in topics:
         fields = {
-            'vibration': ('/benchmark/imu', 'Imu', 'field: linear_acceleration, '
-                          'within_message: norm, over_time: std'),
-            'distance': ('/benchmark/scan', 'LaserScan', 'field: ranges, '
-                         'within_message: range_min'),
-            'visibility': ('/benchmark/scan', 'LaserScan', 'field: ranges, '
-                           'within_message: invalid_fraction'),
-            'motion': ('/benchmark/joints', 'JointState', 'field: velocity, '
-                       'within_message: max'),
-            'load': ('/benchmark/joints', 'JointState', 'field: effort, within_message: rms')}
+            'vibration': (
+                '/benchmark/imu',
+                'Imu',
+                'field: linear_acceleration, within_message: norm, over_time: std',
+            ),
+            'distance': (
+                '/benchmark/scan',
+                'LaserScan',
+                'field: ranges, within_message: range_min',
+            ),
+            'visibility': (
+                '/benchmark/scan',
+                'LaserScan',
+                'field: ranges, within_message: invalid_fraction',
+            ),
+            'motion': ('/benchmark/joints', 'JointState', 'field: velocity, within_message: max'),
+            'load': ('/benchmark/joints', 'JointState', 'field: effort, within_message: rms'),
+        }
     else:
-        fields = {name: (topic, 'Temperature', 'field: temperature, over_time: mean')
-                  for name, topic in zip(names, topics, strict=False)}
-    lines = ['thinking_policy:', '  ros__parameters:', f'    tick_period_s: {tick_s}',
-             f'    policy_path: {policy.absolute()}',
-             f'    signal_names: [{", ".join(names)}]', '    signals:']
+        fields = {
+            name: (topic, 'Temperature', 'field: temperature, over_time: mean')
+            for name, topic in zip(names, topics, strict=False)
+        }
+    lines = [
+        'thinking_policy:',
+        '  ros__parameters:',
+        f'    tick_period_s: {tick_s}',
+        f'    policy_path: {policy.absolute()}',
+        f'    signal_names: [{", ".join(names)}]',
+        '    signals:',
+    ]
     for name in names:
         topic, kind, rest = fields.get(name, ('', '', ''))
         setting = f'topic: {topic}, type: sensor_msgs/msg/{kind}, {rest}' if topic else "topic: ''"
@@ -120,7 +146,9 @@ def subscribe(topics: dict[str, tuple[str, float]]) -> None:
     def count(topic: str) -> Any:
         def callback(_: Any) -> None:
             counts[topic] += 1
+
         return callback
+
     for topic, (kind, _) in topics.items():
         node.create_subscription(TYPES[kind], topic, count(topic), BEST_EFFORT)
     executor = SingleThreadedExecutor()
@@ -129,6 +157,7 @@ def subscribe(topics: dict[str, tuple[str, float]]) -> None:
     def answer() -> None:
         for _ in sys.stdin:
             print('received', json.dumps(counts), flush=True)
+
     threading.Thread(target=answer, daemon=True).start()
     end_on_interrupt()
     executor.spin()
@@ -138,11 +167,14 @@ def publish(topics: dict[str, tuple[str, float]], seconds: float) -> None:
     """Be the sender: fixed rates, then say what was sent and what the node says it received."""
     rclpy.init()
     node = Node('benchmark_sender')
-    publishers = {topic: node.create_publisher(TYPES[kind], topic, BEST_EFFORT)
-                  for topic, (kind, _) in topics.items()}
+    publishers = {
+        topic: node.create_publisher(TYPES[kind], topic, BEST_EFFORT)
+        for topic, (kind, _) in topics.items()
+    }
     heard: dict[str, tuple[int, int]] = {}
     node.create_subscription(
-        DiagnosticArray, '/diagnostics', lambda message: _read_diagnostics(message, heard), 10)
+        DiagnosticArray, '/diagnostics', lambda message: _read_diagnostics(message, heard), 10
+    )
     wait_until(lambda: all(p.get_subscription_count() >= 2 for p in publishers.values()), 30.0)
     print('matched', flush=True)
     sys.stdin.readline()

@@ -40,7 +40,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('--no-install', action='store_true', help='do not weigh the installation')
     parser.add_argument('--starts', type=int, default=5, help='how often the node is started')
     parser.add_argument('--out', type=Path, help='folder for robot_budget.json')
@@ -62,19 +63,37 @@ def install_sizes_mb() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, symlinks=True)
         subprocess.run(
-            [sys.executable, '-m', 'pip', '--python', f'{folder}/bin/python', 'install',
-             '--quiet', str(ROOT)], check=True)
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                '--python',
+                f'{folder}/bin/python',
+                'install',
+                '--quiet',
+                str(ROOT),
+            ],
+            check=True,
+        )
         (site_packages,) = Path(folder).glob('lib/python3*/site-packages')
-        sizes = {entry.name: size_mb(entry) for entry in site_packages.iterdir()
-                 if not entry.name.endswith('.dist-info')}
-        return {'total': size_mb(Path(folder)), **dict(
-            sorted(sizes.items(), key=lambda item: -item[1])[:8])}
+        sizes = {
+            entry.name: size_mb(entry)
+            for entry in site_packages.iterdir()
+            if not entry.name.endswith('.dist-info')
+        }
+        return {
+            'total': size_mb(Path(folder)),
+            **dict(sorted(sizes.items(), key=lambda item: -item[1])[:8]),
+        }
 
 
 def size_mb(path: Path) -> float:
     """Return what a file or folder takes, without following links; MB of a million bytes."""
-    files = [path] if path.is_file() else [
-        Path(parent) / name for parent, _, names in os.walk(path) for name in names]
+    files = (
+        [path]
+        if path.is_file()
+        else [Path(parent) / name for parent, _, names in os.walk(path) for name in names]
+    )
     return round(sum(file.lstat().st_size for file in files) / 1e6, 1)
 
 
@@ -88,11 +107,17 @@ def measure_node(starts: int) -> dict[str, object]:
     observer = rclpy.create_node('robot_budget')
     heard: list[float] = []
     observer.create_subscription(
-        ThinkingActivations, 'thinking/activations',
-        lambda _: heard.append(time.monotonic()), 10)
+        ThinkingActivations, 'thinking/activations', lambda _: heard.append(time.monotonic()), 10
+    )
     start_s, memory = [], {}
-    robot = Child([sys.executable, '-P', '-c',
-                   'from thinking_policy.ros.simulated_robot import main; main()'])
+    robot = Child(
+        [
+            sys.executable,
+            '-P',
+            '-c',
+            'from thinking_policy.ros.simulated_robot import main; main()',
+        ]
+    )
 
     def spun_until_heard() -> bool:
         rclpy.spin_once(observer, timeout_sec=0.01)
@@ -116,7 +141,8 @@ def measure_node(starts: int) -> dict[str, object]:
 def memory_of(pid: int) -> dict[str, object]:
     """Return resident and proportional memory of a process in MB, and what it should not map."""
     status = dict(
-        line.split(':', 1) for line in Path(f'/proc/{pid}/status').read_text().splitlines())
+        line.split(':', 1) for line in Path(f'/proc/{pid}/status').read_text().splitlines()
+    )
     rollup = Path(f'/proc/{pid}/smaps_rollup').read_text()
     pss_kb = next(line for line in rollup.splitlines() if line.startswith('Pss:')).split()[1]
     maps = Path(f'/proc/{pid}/maps').read_text()
@@ -138,12 +164,16 @@ def report(result: dict[str, object]) -> int:
     if 'install_mb' in result:
         sizes = result['install_mb']
         rows.append(('installed beside ROS', sizes['total'], 'MB', BUDGET_MB['install']))
-        print('  largest: ' + ', '.join(
-            f'{name} {size}' for name, size in sizes.items() if name != 'total'))
+        print(
+            '  largest: '
+            + ', '.join(f'{name} {size}' for name, size in sizes.items() if name != 'total')
+        )
     for what, value, unit, budget in rows:
         print(f'  {what}: {value} {unit} of {budget} {unit}')
-    print(f'  starts: {result["start_s"]} s; PSS {result["pss_mb"]} MB; '
-          f'{result["threads"]} threads; mapped needlessly: {result["unwanted"] or "nothing"}')
+    print(
+        f'  starts: {result["start_s"]} s; PSS {result["pss_mb"]} MB; '
+        f'{result["threads"]} threads; mapped needlessly: {result["unwanted"] or "nothing"}'
+    )
     return int(any(value > budget for _, value, _, budget in rows) or bool(result['unwanted']))
 
 

@@ -37,7 +37,8 @@ FONT = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace'
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('--simulate', default=DEFAULT_SCENARIO)
     parser.add_argument('--active', type=int, default=3, help='wait for so many active activities')
     parser.add_argument('--wait', type=float, default=180.0, help='seconds at most')
@@ -61,6 +62,7 @@ def wait_for(scenario: str, active: int, wait_s: float) -> Picture:
     plan = Plan(find_configuration(''), scenario=scenario)
     os.environ.update(environment_for(plan, os.environ))
     from thinking_policy.cli.listener import Listener  # joins ROS with that environment
+
     listener, processes = Listener(), Processes()
     processes.start(policy_process(plan))
     processes.start(source_process(plan))

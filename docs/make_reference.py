@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes the tables of docs/topics.md that stand in the code: parameters and messages.
 
-    .venv/bin/python docs/make_reference.py           # after a change of msg/ or a dataclass
-    .venv/bin/python docs/make_reference.py --check   # exit code 1 where the page is out of date
+.venv/bin/python docs/make_reference.py           # after a change of msg/ or a dataclass
+.venv/bin/python docs/make_reference.py --check   # exit code 1 where the page is out of date
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ SECTIONS: dict[str, tuple[str, Any]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument('--check', action='store_true', help='write nothing')
     check = parser.parse_args().check
     before = PAGE.read_text(encoding='utf-8')
@@ -57,8 +58,10 @@ def fill(page: str) -> str:
 
     def made_anew(match: re.Match[str]) -> str:
         return f'<!-- {match[1]} -->\n{tables[match[1]]}\n<!-- end -->'
-    return re.sub(r'<!-- ((?:parameters|message)-\w+) -->\n.*?<!-- end -->', made_anew, page,
-                  flags=re.DOTALL)
+
+    return re.sub(
+        r'<!-- ((?:parameters|message)-\w+) -->\n.*?<!-- end -->', made_anew, page, flags=re.DOTALL
+    )
 
 
 def parameter_table(prefix: str, kind: Any) -> str:
@@ -70,9 +73,12 @@ def parameter_table(prefix: str, kind: Any) -> str:
             continue
         default = getattr(kind(), field.name)
         text = field.metadata['text'] + (
-            '' if not field.metadata['dynamic'] else ' *(may change while active)*')
-        lines.append(f'| `{prefix}{field.name}` | {_type(hints[field.name])} '
-                     f'| {_value(default)} | {_allowed(field.metadata)} | {text} |')
+            '' if not field.metadata['dynamic'] else ' *(may change while active)*'
+        )
+        lines.append(
+            f'| `{prefix}{field.name}` | {_type(hints[field.name])} '
+            f'| {_value(default)} | {_allowed(field.metadata)} | {text} |'
+        )
     return '\n'.join(lines).replace('&lt;', '<').replace('&gt;', '>')
 
 

@@ -9,6 +9,7 @@ import rclpy
 from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile
+
 from thinking_policy.msg import ThinkingActivations, ThinkingTaxonomy
 
 

@@ -11,18 +11,23 @@ from thinking_policy.cli import main as run_main
 from thinking_policy.cli.checks import FAIL, NOTE, OK
 from thinking_policy.situation.configuration import SignalConfig, SituationConfig
 
-CONFIG = SituationConfig(signals=(
-    SignalConfig('temperature', '/motor', 'sensor_msgs/msg/Temperature', 'temperature'),
-    SignalConfig('vibration', 'imu', 'sensor_msgs/msg/Imu', 'linear_acceleration'),
-    SignalConfig('load')))
+CONFIG = SituationConfig(
+    signals=(
+        SignalConfig('temperature', '/motor', 'sensor_msgs/msg/Temperature', 'temperature'),
+        SignalConfig('vibration', 'imu', 'sensor_msgs/msg/Imu', 'linear_acceleration'),
+        SignalConfig('load'),
+    )
+)
 
 
 def missing(*names):
     """Return an importer that lacks these packages."""
+
     def load(name):
         if name.partition('.')[0] in names or name in names:
             raise ModuleNotFoundError(f'No module named {name!r}', name=name)
         return __import__('importlib').import_module(name)
+
     return load
 
 
@@ -57,21 +62,25 @@ def test_a_message_package_that_the_configuration_needs_is_named(monkeypatch):
 
 def test_a_misspelt_message_is_told_from_a_missing_package():
     pytest.importorskip('sensor_msgs')
-    config = SituationConfig(signals=(
-        SignalConfig('a', '/a', 'sensor_msgs/msg/Temprature', 'temperature'),))
+    config = SituationConfig(
+        signals=(SignalConfig('a', '/a', 'sensor_msgs/msg/Temprature', 'temperature'),)
+    )
     finding = checks.check_messages(config)[-1]
     assert finding.found == 'sensor_msgs/msg/Temprature: sensor_msgs has no such message'
 
 
 def test_a_broken_robot_file_fails_with_the_key(tmp_path):
     path = tmp_path / 'robot.yaml'
-    path.write_text('thinking_policy:\n  ros__parameters:\n    tick_period: 0.5\n    '
-                    'signal_names: []\n')
+    path.write_text(
+        'thinking_policy:\n  ros__parameters:\n    tick_period: 0.5\n    signal_names: []\n'
+    )
     config, (finding,) = checks.check_configuration(str(path))
     # a name that no dataclass knows belongs to the node; the node refuses it
     assert config is not None or finding.status == FAIL
-    path.write_text('thinking_policy:\n  ros__parameters:\n    signal_names: [a]\n'
-                    '    signals: {a: {topik: x}}\n')
+    path.write_text(
+        'thinking_policy:\n  ros__parameters:\n    signal_names: [a]\n'
+        '    signals: {a: {topik: x}}\n'
+    )
     config, (finding,) = checks.check_configuration(str(path))
     assert config is None
     assert "unknown key 'topik'" in finding.found
@@ -80,8 +89,10 @@ def test_a_broken_robot_file_fails_with_the_key(tmp_path):
 
 def test_a_signal_without_topic_is_a_note(tmp_path):
     path = tmp_path / 'robot.yaml'
-    path.write_text('thinking_policy:\n  ros__parameters:\n    signal_names: [a]\n'
-                    '    signals: {a: {unit: m}}\n')
+    path.write_text(
+        'thinking_policy:\n  ros__parameters:\n    signal_names: [a]\n'
+        '    signals: {a: {unit: m}}\n'
+    )
     _, findings = checks.check_configuration(str(path))
     assert findings[1].status == NOTE
     assert findings[1].found.endswith('never heard: a')
@@ -111,7 +122,8 @@ def test_a_topic_of_another_type_fails():
     findings = checks.check_topics(CONFIG, {'/motor': ['std_msgs/msg/Float32']})
     assert findings[-1].status == FAIL
     assert findings[-1].found == (
-        '/motor: expected sensor_msgs/msg/Temperature, found std_msgs/msg/Float32')
+        '/motor: expected sensor_msgs/msg/Temperature, found std_msgs/msg/Float32'
+    )
 
 
 def test_a_topic_that_nobody_publishes_is_compared_by_type():

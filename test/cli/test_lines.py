@@ -8,19 +8,30 @@ from thinking_policy.cli.lines import PlainLines, Summary
 from thinking_policy.cli.picture import NEVER, OK, STALE, ActivityPicture, Picture, SignalPicture
 
 
-def picture(active=(), states=(OK, OK), episode='e1', novelty=1.0, stamp_s=1_796_058_000.0,
-            phase=''):
+def picture(
+    active=(), states=(OK, OK), episode='e1', novelty=1.0, stamp_s=1_796_058_000.0, phase=''
+):
     return Picture(
-        topic='/thinking/activations', stamp_s=stamp_s, tick=1, episode=episode,
-        policy_version='3fab12004711', inference_time_s=1e-4, novelty=novelty,
-        novelty_threshold=3.0, valid_fraction=1.0, silent_s=0.0,
+        topic='/thinking/activations',
+        stamp_s=stamp_s,
+        tick=1,
+        episode=episode,
+        policy_version='3fab12004711',
+        inference_time_s=1e-4,
+        novelty=novelty,
+        novelty_threshold=3.0,
+        valid_fraction=1.0,
+        silent_s=0.0,
         signals=tuple(
             SignalPicture(name, state, 1.0 if state == OK else math.nan, 0.1)
-            for name, state in zip(('temperature', 'current'), states, strict=True)),
+            for name, state in zip(('temperature', 'current'), states, strict=True)
+        ),
         activities=tuple(
             ActivityPicture(id, 0.9 if id in active else 0.1, 0.5, id in active, directive=said)
-            for id, said in (('trend', 'Say where it goes.'), ('hazard', ''))),
-        phase=phase)
+            for id, said in (('trend', 'Say where it goes.'), ('hazard', ''))
+        ),
+        phase=phase,
+    )
 
 
 def test_a_change_of_activations_gives_a_line_with_the_directive():
@@ -29,14 +40,17 @@ def test_a_change_of_activations_gives_a_line_with_the_directive():
     assert lines.lines(picture(['trend']), 0.5) == ['17:00:00  + trend 0.90: Say where it goes.']
     assert lines.lines(picture(['trend']), 1.0) == []
     assert lines.lines(picture(['hazard']), 1.5) == [
-        '17:00:00  - trend 0.10', '17:00:00  + hazard 0.90']
+        '17:00:00  - trend 0.10',
+        '17:00:00  + hazard 0.90',
+    ]
 
 
 def test_a_status_line_comes_at_once_and_every_few_seconds():
     lines = PlainLines(every_s=5.0)
     first = lines.lines(picture(states=(OK, NEVER)), 100.0)
-    assert first == ['17:00:00  no thinking called for | novelty 1.00 of 3.00 | '
-                     'signals 1/2 ok (current never)']
+    assert first == [
+        '17:00:00  no thinking called for | novelty 1.00 of 3.00 | signals 1/2 ok (current never)'
+    ]
     assert lines.lines(picture(), 104.9) == []
     assert len(lines.lines(picture(), 105.0)) == 1
 

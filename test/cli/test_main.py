@@ -48,15 +48,21 @@ def test_version_is_the_packages(capsys):
 
 def imported(words):
     """Return the modules that a fresh interpreter has loaded after one command line."""
-    code = (f'import sys\nfrom thinking_policy.cli import main\nmain({words!r})\n'
-            'print("\\n".join(sys.modules), file=sys.stderr)')
-    done = subprocess.run([sys.executable, '-c', code], capture_output=True, text=True,
-                          cwd='/', check=True)
+    code = (
+        f'import sys\nfrom thinking_policy.cli import main\nmain({words!r})\n'
+        'print("\\n".join(sys.modules), file=sys.stderr)'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, cwd='/', check=True
+    )
     return set(done.stderr.split())
 
 
-@pytest.mark.parametrize('words', [
-    ['--help'], ['run', '--help'], ['watch', '--help'], ['doctor', '--help']], ids=' '.join)
+@pytest.mark.parametrize(
+    'words',
+    [['--help'], ['run', '--help'], ['watch', '--help'], ['doctor', '--help']],
+    ids=' '.join,
+)
 def test_help_imports_nothing_heavy(words):
     heavy = {'rclpy', 'numpy', 'onnxruntime', 'rosbags', 'torch', 'rich.console'}
     assert not heavy & imported(words)
@@ -76,7 +82,8 @@ def test_no_command_shows_the_help(capsys):
 def test_an_error_is_one_line_and_exit_code_2(capsys):
     assert run_main(['run', '--bag', '/no/such/bag']) == 2
     assert capsys.readouterr().err == (
-        'thinking-policy: error: --bag /no/such/bag: no such file or folder\n')
+        'thinking-policy: error: --bag /no/such/bag: no such file or folder\n'
+    )
 
 
 def test_debug_shows_where_an_error_came_from(capsys):
@@ -97,24 +104,32 @@ def test_a_missing_extra_gives_one_line_that_names_it(tmp_path, capsys, monkeypa
     assert "pip install 'thinking_policy[bags]'" in error
 
 
-@pytest.mark.parametrize(('name', 'words'), [
-    ('rosbags.rosbag2', "'thinking_policy[bags]'"), ('torch', "'thinking_policy[train]'"),
-    ('rclpy', 'make setup'), ('sensor_msgs', 'make setup'),
-    ('thinking_policy.msg', 'colcon build')])
+@pytest.mark.parametrize(
+    ('name', 'words'),
+    [
+        ('rosbags.rosbag2', "'thinking_policy[bags]'"),
+        ('torch', "'thinking_policy[train]'"),
+        ('rclpy', 'make setup'),
+        ('sensor_msgs', 'make setup'),
+        ('thinking_policy.msg', 'colcon build'),
+    ],
+)
 def test_remedy_for_what_cannot_be_imported(name, words):
     error = ModuleNotFoundError(f'No module named {name!r}', name=name)
     assert words in remedy_for_import(error)
 
 
 def test_a_fault_of_ours_is_no_missing_extra():
-    error = ModuleNotFoundError("No module named 'thinking_policy.cli.x'",
-                                name='thinking_policy.cli.x')
+    error = ModuleNotFoundError(
+        "No module named 'thinking_policy.cli.x'", name='thinking_policy.cli.x'
+    )
     assert remedy_for_import(error) is None
 
 
 def test_ros_args_and_debug_are_taken_out_of_the_command_line():
     words, invocation = split_arguments(
-        ['run', '--debug', '--ros-args', '-p', 'x:=1', '--', '--json'])
+        ['run', '--debug', '--ros-args', '-p', 'x:=1', '--', '--json']
+    )
     assert words == ['run', '--json']
     assert invocation.debug
     assert invocation.ros_args == ('-p', 'x:=1')
@@ -125,11 +140,11 @@ def test_ros_args_of_another_command_are_refused(capsys):
     assert '--ros-args' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('words', [
-    ['--simulate', 'x', '--live'], ['--bag', '/', '--live'], ['--bag', '/', '--simulate', 'x']],
-    ids=' '.join)
+@pytest.mark.parametrize(
+    'words',
+    [['--simulate', 'x', '--live'], ['--bag', '/', '--live'], ['--bag', '/', '--simulate', 'x']],
+    ids=' '.join,
+)
 def test_two_sources_exclude_each_other(words, capsys):
     assert run_main(['run', *words]) == 2
     assert 'exclude each other' in capsys.readouterr().err
-
-

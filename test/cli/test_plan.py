@@ -19,8 +19,14 @@ def text(spec):
 
 
 def test_the_policy_node_gets_file_namespace_and_parameters_and_ros_args_last():
-    plan = Plan(CONFIG, scenario='x', policy=Path('/p q.onnx'), namespace='/robot1/',
-                robot_id='7', ros_args=('-p', 'minimum_hold_s:=1.0'))
+    plan = Plan(
+        CONFIG,
+        scenario='x',
+        policy=Path('/p q.onnx'),
+        namespace='/robot1/',
+        robot_id='7',
+        ros_args=('-p', 'minimum_hold_s:=1.0'),
+    )
     command = text(policy_process(plan))
     assert '--params-file /etc/robot.yaml' in command
     assert '-r __ns:=/robot1 ' in command

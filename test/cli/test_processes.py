@@ -107,9 +107,13 @@ def test_ctrl_c_of_the_terminal_does_not_reach_a_child(group):
 
 def test_a_node_ends_when_its_parent_is_killed(tmp_path):
     (tmp_path / 'patient.py').write_text(
-        'import time\ndef main():\n    print("up", flush=True)\n    time.sleep(60)\n')
+        'import time\ndef main():\n    print("up", flush=True)\n    time.sleep(60)\n'
+    )
     parent = subprocess.Popen(
-        [sys.executable, '-c', f"""
+        [
+            sys.executable,
+            '-c',
+            f"""
 import sys, time
 from thinking_policy.cli.processes import Processes, ProcessSpec, node_command
 group = Processes({{**__import__('os').environ, 'PYTHONPATH': {str(tmp_path)!r}}})
@@ -118,7 +122,12 @@ while not group.output():
     time.sleep(0.01)
 print(pid, flush=True)
 time.sleep(60)
-"""], stdout=subprocess.PIPE, text=True, cwd=tmp_path)
+""",
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+    )
     pid = int(parent.stdout.readline())
     parent.kill()
     parent.wait()

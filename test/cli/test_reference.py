@@ -13,7 +13,8 @@ pytest.importorskip('rclpy')
 @pytest.fixture
 def reference(checkout):
     spec = importlib.util.spec_from_file_location(
-        'make_reference', checkout / 'docs' / 'make_reference.py')
+        'make_reference', checkout / 'docs' / 'make_reference.py'
+    )
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -28,7 +29,8 @@ def test_every_message_and_every_group_of_parameters_is_in_the_reference(referen
     page = reference.PAGE.read_text(encoding='utf-8')
     found = set(re.findall(r'<!-- ((?:parameters|message)-\w+) -->', page))
     assert found == set(reference.SECTIONS) | {
-        f'message-{path.stem}' for path in reference.MESSAGES.glob('*.msg')}
+        f'message-{path.stem}' for path in reference.MESSAGES.glob('*.msg')
+    }
 
 
 def test_a_parameter_carries_default_range_and_help(reference):

@@ -16,22 +16,28 @@ import pytest
 pytest.importorskip('rclpy')
 messages = pytest.importorskip('thinking_policy.msg')
 
-COMMAND = [sys.executable, *(('-P',) if sys.version_info >= (3, 11) else ()), '-c',
-           'from thinking_policy.cli import main; raise SystemExit(main())']
+COMMAND = [
+    sys.executable,
+    *(('-P',) if sys.version_info >= (3, 11) else ()),
+    '-c',
+    'from thinking_policy.cli import main; raise SystemExit(main())',
+]
 PATIENCE_S = 60.0
 
 
 def command(words, **options):
     """Run a command to its end."""
-    return subprocess.run([*COMMAND, *words], capture_output=True, text=True,
-                          timeout=PATIENCE_S, **options)
+    return subprocess.run(
+        [*COMMAND, *words], capture_output=True, text=True, timeout=PATIENCE_S, **options
+    )
 
 
 @contextlib.contextmanager
 def started(words, **options):
     """Start a command and kill what is left of it afterwards."""
-    process = subprocess.Popen([*COMMAND, *words], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, **options)
+    process = subprocess.Popen(
+        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
     try:
         yield process
     finally:
@@ -66,8 +72,9 @@ def test_json_prints_the_messages_and_nothing_else_on_standard_output(tmp_path):
 
 
 def test_without_a_terminal_plain_lines_say_how_things_stand(tmp_path):
-    done = command(['run', '--duration', '8', '--namespace', '/robot1', '--robot-id', 'r1'],
-                   cwd=tmp_path)
+    done = command(
+        ['run', '--duration', '8', '--namespace', '/robot1', '--robot-id', 'r1'], cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert any('novelty' in line and 'signals 7/7 ok' in line for line in lines), done.stdout
@@ -76,8 +83,10 @@ def test_without_a_terminal_plain_lines_say_how_things_stand(tmp_path):
 
 
 def test_the_namespace_and_the_robot_reach_the_messages(tmp_path):
-    done = command(['run', '--duration', '6', '--json', '--namespace', '/robot1',
-                    '--robot-id', 'mule-7'], cwd=tmp_path)
+    done = command(
+        ['run', '--duration', '6', '--json', '--namespace', '/robot1', '--robot-id', 'mule-7'],
+        cwd=tmp_path,
+    )
     assert json.loads(done.stdout.splitlines()[0])['episode'].startswith('mule-7-')
 
 

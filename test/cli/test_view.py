@@ -36,11 +36,21 @@ ACTIVITIES = (
     ActivityPicture('hidden_dependency', 0.12, 0.6, False),
 )
 PICTURE = Picture(
-    topic='/thinking/activations', stamp_s=1_796_058_000.0, tick=7, episode='robot-1',
-    policy_version='3fab12004711', inference_time_s=6.2e-5, novelty=3.4, novelty_threshold=3.0,
-    valid_fraction=0.86, silent_s=0.1, signals=SIGNALS, activities=ACTIVITIES,
+    topic='/thinking/activations',
+    stamp_s=1_796_058_000.0,
+    tick=7,
+    episode='robot-1',
+    policy_version='3fab12004711',
+    inference_time_s=6.2e-5,
+    novelty=3.4,
+    novelty_threshold=3.0,
+    valid_fraction=0.86,
+    silent_s=0.1,
+    signals=SIGNALS,
+    activities=ACTIVITIES,
     events=(EventPicture('temperature_high', 61.5, 40.0), EventPicture('docked', NAN, 2.0)),
-    phase='wear, 4 of 90 s')
+    phase='wear, 4 of 90 s',
+)
 
 
 def screen(picture, width=80, height=24):
@@ -62,9 +72,17 @@ def test_a_signal_shows_state_value_unit_age_and_window():
     assert '▁▁▂▃▄▅▅▆▇█'[:4] in line
 
 
-@pytest.mark.parametrize(('name', 'words'), [
-    ('current', '◌ current'), ('current', 'stale'), ('vibration', '✗ vibration'),
-    ('vibration', 'invalid'), ('visibility', '○ visibility'), ('visibility', 'never')])
+@pytest.mark.parametrize(
+    ('name', 'words'),
+    [
+        ('current', '◌ current'),
+        ('current', 'stale'),
+        ('vibration', '✗ vibration'),
+        ('vibration', 'invalid'),
+        ('visibility', '○ visibility'),
+        ('visibility', 'never'),
+    ],
+)
 def test_a_signal_without_value_says_its_state_in_words(name, words):
     assert words in line_with(screen(PICTURE), f' {name} ')
 
@@ -104,9 +122,13 @@ def test_a_silent_policy_is_said_instead_of_the_phase():
 
 @pytest.mark.parametrize(('width', 'height'), [(80, 24), (120, 40), (60, 40), (200, 50)])
 def test_the_view_fits_the_terminal(width, height):
-    many = dataclasses.replace(PICTURE, activities=tuple(
-        ActivityPicture(f'a{index}', 0.9, 0.5, True, f'Activity {index}', 'Think hard. ' * 12)
-        for index in range(10)))
+    many = dataclasses.replace(
+        PICTURE,
+        activities=tuple(
+            ActivityPicture(f'a{index}', 0.9, 0.5, True, f'Activity {index}', 'Think hard. ' * 12)
+            for index in range(10)
+        ),
+    )
     lines = screen(many, width, height)
     assert len(lines) <= height
     assert max(len(line) for line in lines) <= width
@@ -114,9 +136,13 @@ def test_the_view_fits_the_terminal(width, height):
 
 
 def test_directives_that_do_not_fit_are_named():
-    many = dataclasses.replace(PICTURE, activities=tuple(
-        ActivityPicture(f'a{index}', 0.9, 0.5, True, f'Activity {index}', 'Think.')
-        for index in range(10)))
+    many = dataclasses.replace(
+        PICTURE,
+        activities=tuple(
+            ActivityPicture(f'a{index}', 0.9, 0.5, True, f'Activity {index}', 'Think.')
+            for index in range(10)
+        ),
+    )
     lines = screen(many, 80, 20)
     assert len(lines) <= 20
     said = [line for line in lines if line.startswith('▶')]
@@ -136,9 +162,15 @@ def test_sparkline_spans_the_nominal_range_and_marks_invalid_samples():
     assert sparkline(RAMP, 3).plain == '▆▇█'
 
 
-@pytest.mark.parametrize(('probability', 'threshold', 'expected'), [
-    (0.0, 0.5, '─────┼────'), (0.42, 0.5, '━━━━─┼────'), (0.8, 0.5, '━━━━━╋━━──'),
-    (1.0, 1.0, '━━━━━━━━━╋')])
+@pytest.mark.parametrize(
+    ('probability', 'threshold', 'expected'),
+    [
+        (0.0, 0.5, '─────┼────'),
+        (0.42, 0.5, '━━━━─┼────'),
+        (0.8, 0.5, '━━━━━╋━━──'),
+        (1.0, 1.0, '━━━━━━━━━╋'),
+    ],
+)
 def test_bar_shows_probability_and_where_the_threshold_is(probability, threshold, expected):
     assert bar(probability, threshold, False, 10).plain == expected
 
@@ -165,16 +197,40 @@ def test_silence_of_a_node_that_is_there_asks_for_its_lifecycle():
     assert 'ros2 lifecycle get' in said(Silence('/thinking/activations', 4.0, '0', 1))
 
 
-@pytest.mark.parametrize(('value', 'expected'), [
-    (63.21, '63.2'), (0.3531, '0.353'), (-4.2, '-4.20'), (233.062, '233'), (1013.25, '1013'),
-    (0.0, '0.00'), (0.04, '0.040'),
-    (12345678.0, '1.2e+07'), (0.00012, '1.2e-04'), (NAN, '–'), (math.inf, '–')])
+@pytest.mark.parametrize(
+    ('value', 'expected'),
+    [
+        (63.21, '63.2'),
+        (0.3531, '0.353'),
+        (-4.2, '-4.20'),
+        (233.062, '233'),
+        (1013.25, '1013'),
+        (0.0, '0.00'),
+        (0.04, '0.040'),
+        (12345678.0, '1.2e+07'),
+        (0.00012, '1.2e-04'),
+        (NAN, '–'),
+        (math.inf, '–'),
+    ],
+)
 def test_numbers_keep_three_digits(value, expected):
     assert number(value) == expected
 
 
-@pytest.mark.parametrize(('seconds', 'expected'), [
-    (-1.0, '–'), (0.04, '0.0s'), (9.94, '9.9s'), (9.96, '10s'), (99.0, '99s'), (100.0, '2m'),
-    (5969.0, '99m'), (6000.0, '2h'), (400000.0, '5d'), (NAN, '–')])
+@pytest.mark.parametrize(
+    ('seconds', 'expected'),
+    [
+        (-1.0, '–'),
+        (0.04, '0.0s'),
+        (9.94, '9.9s'),
+        (9.96, '10s'),
+        (99.0, '99s'),
+        (100.0, '2m'),
+        (5969.0, '99m'),
+        (6000.0, '2h'),
+        (400000.0, '5d'),
+        (NAN, '–'),
+    ],
+)
 def test_ages_take_four_characters_at_most(seconds, expected):
     assert duration(seconds) == expected

@@ -36,13 +36,20 @@ def cover(bag_path: Path, config_path: Path, namespace: str = '') -> Coverage:
     config = load_configuration(config_path)
     with open_bag(bag_path) as bag:
         signals = inspect_signals(bag, config, namespace)
-        unknown = collections.Counter({
-            topic.type: topic.count for topic in bag.topics if topic.message_type is None})
+        unknown = collections.Counter(
+            {topic.type: topic.count for topic in bag.topics if topic.message_type is None}
+        )
         used = {signal.source for signal in signals if signal.source and not signal.problem}
-        lines = [f'bag      {bag.path.resolve().name}: {bag.message_count} messages on '
-                 f'{sum(topic.count > 0 for topic in bag.topics)} topics, {len(used)} used']
-        lines += [f'         cannot be decoded: {kind} ({count} messages)'
-                  for kind, count in sorted(unknown.items()) if count]
-        lines += [f'         {problem} ({count})' for problem, count in sorted(
-            bag.problems.items())]
+        lines = [
+            f'bag      {bag.path.resolve().name}: {bag.message_count} messages on '
+            f'{sum(topic.count > 0 for topic in bag.topics)} topics, {len(used)} used'
+        ]
+        lines += [
+            f'         cannot be decoded: {kind} ({count} messages)'
+            for kind, count in sorted(unknown.items())
+            if count
+        ]
+        lines += [
+            f'         {problem} ({count})' for problem, count in sorted(bag.problems.items())
+        ]
     return Coverage(tuple(lines), {s.name: s.problem for s in signals if s.problem})

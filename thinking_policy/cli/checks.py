@@ -52,35 +52,48 @@ def check_ros(load: Callable[[str], Any] = importlib.import_module) -> list[Find
         rclpy = load('rclpy')
         implementation = load('rclpy.utilities').get_rmw_implementation_identifier()
         context = load('rclpy.context').Context()
-        rclpy.init(context=context, signal_handler_options=load(
-            'rclpy.signals').SignalHandlerOptions.NO)
+        rclpy.init(
+            context=context, signal_handler_options=load('rclpy.signals').SignalHandlerOptions.NO
+        )
         try:
             node = load('rclpy.node').Node(
-                f'thinking_policy_doctor_{os.getpid()}', context=context,
-                use_global_arguments=False)
+                f'thinking_policy_doctor_{os.getpid()}',
+                context=context,
+                use_global_arguments=False,
+            )
             node.destroy_node()
         finally:
             rclpy.try_shutdown(context=context)
     except ImportError as error:
         return [Finding('ros', FAIL, f'rclpy cannot be imported: {error}', _import_remedy())]
     except Exception as error:  # whatever the middleware raises
-        return [Finding('ros', FAIL, f'a node cannot be started: {_line(error)}',
-                        'is RMW_IMPLEMENTATION one that is installed? unset it for the default')]
+        return [
+            Finding(
+                'ros',
+                FAIL,
+                f'a node cannot be started: {_line(error)}',
+                'is RMW_IMPLEMENTATION one that is installed? unset it for the default',
+            )
+        ]
     release = os.environ.get('ROS_DISTRO') or _release_of_wheels() or 'of an unknown release'
-    return [Finding('ros', OK, f'{release}, rclpy {_version("rclpy")}'),
-            Finding('middleware', OK, implementation)]
+    return [
+        Finding('ros', OK, f'{release}, rclpy {_version("rclpy")}'),
+        Finding('middleware', OK, implementation),
+    ]
 
 
-def check_messages(config: SituationConfig | None,
-                   load: Callable[[str], Any] = importlib.import_module) -> list[Finding]:
+def check_messages(
+    config: SituationConfig | None, load: Callable[[str], Any] = importlib.import_module
+) -> list[Finding]:
     """Return whether our messages are built and those that the configuration needs are there."""
     findings = []
     try:
         load('thinking_policy.msg')
         findings.append(Finding('messages', OK, 'thinking_policy/msg is built'))
     except ImportError as error:
-        findings.append(Finding('messages', FAIL, f'thinking_policy/msg: {error}',
-                                MESSAGES_REMEDY))
+        findings.append(
+            Finding('messages', FAIL, f'thinking_policy/msg: {error}', MESSAGES_REMEDY)
+        )
     types = sorted({s.type for s in config.signals if s.topic} if config else ())
     missing = [finding for type_name in types for finding in _check_type(type_name, load)]
     if types and not missing:
@@ -98,14 +111,25 @@ def check_configuration(name: str) -> tuple[SituationConfig | None, list[Finding
         path = find_configuration(name)
         config = load_configuration(path)
     except ThinkingPolicyError as error:
-        return None, [Finding('configuration', FAIL, _line(error),
-                              'correct the file, or see docs/robots.md for how to write one')]
+        return None, [
+            Finding(
+                'configuration',
+                FAIL,
+                _line(error),
+                'correct the file, or see docs/robots.md for how to write one',
+            )
+        ]
     without = [signal.name for signal in config.signals if not signal.topic]
     findings = [Finding('configuration', OK, f'{path}: {len(config.signals)} signals')]
     if without:
-        findings.append(Finding(
-            'configuration', NOTE, f'no topic, so never heard: {", ".join(without)}',
-            'give `topic`, `type` and `field` if the robot has such a signal'))
+        findings.append(
+            Finding(
+                'configuration',
+                NOTE,
+                f'no topic, so never heard: {", ".join(without)}',
+                'give `topic`, `type` and `field` if the robot has such a signal',
+            )
+        )
     return config, findings
 
 
@@ -114,19 +138,33 @@ def check_policy(path: Path | None, config: SituationConfig | None) -> list[Find
     try:
         path = path or config_folder() / 'policy.onnx'
         from thinking_policy.policy.runtime import PolicyRuntime
+
         runtime = PolicyRuntime.load(path, config=config, public_key=None)
     except ImportError as error:
         root = (error.name or 'onnxruntime').partition('.')[0]
-        return [Finding('policy', FAIL, f'{root} cannot be imported: {error}',
-                        f'pip install {root}')]
+        return [
+            Finding('policy', FAIL, f'{root} cannot be imported: {error}', f'pip install {root}')
+        ]
     except ThinkingPolicyError as error:
-        return [Finding('policy', FAIL, _line(error),
-                        'take a policy trained for these signals, or make signal_names those of '
-                        f'the policy: thinking-policy policy show {path or "policy.onnx"}')]
+        return [
+            Finding(
+                'policy',
+                FAIL,
+                _line(error),
+                'take a policy trained for these signals, or make signal_names those of '
+                f'the policy: thinking-policy policy show {path or "policy.onnx"}',
+            )
+        ]
     size_kb = path.stat().st_size / 1e3
-    return [Finding('policy', OK, f'{path}: version {runtime.manifest.version[:8]}, '
-                                  f'{size_kb:.0f} kB, fits the configuration'),
-            *(Finding('policy', NOTE, warning) for warning in runtime.warnings)]
+    return [
+        Finding(
+            'policy',
+            OK,
+            f'{path}: version {runtime.manifest.version[:8]}, '
+            f'{size_kb:.0f} kB, fits the configuration',
+        ),
+        *(Finding('policy', NOTE, warning) for warning in runtime.warnings),
+    ]
 
 
 def check_extras() -> list[Finding]:
@@ -136,9 +174,14 @@ def check_extras() -> list[Finding]:
         versions = {module: _version(module) for module, of in EXTRA_OF.items() if of == extra}
         missing = [module for module, version in versions.items() if not version]
         if missing:
-            findings.append(Finding(
-                f'extra {extra}', NOTE, f'without {", ".join(missing)}; a robot needs none of it',
-                extra_remedy(extra)))
+            findings.append(
+                Finding(
+                    f'extra {extra}',
+                    NOTE,
+                    f'without {", ".join(missing)}; a robot needs none of it',
+                    extra_remedy(extra),
+                )
+            )
         else:
             found = ', '.join(f'{module} {version}' for module, version in versions.items())
             findings.append(Finding(f'extra {extra}', OK, found))
@@ -149,25 +192,38 @@ def check_domain(environment: Mapping[str, str]) -> list[Finding]:
     """Return in which ROS domain and how far nodes are looked for."""
     domain = environment.get('ROS_DOMAIN_ID') or '0'
     if not domain.isdigit() or int(domain) > LARGEST_DOMAIN:
-        return [Finding('domain', FAIL, f'ROS_DOMAIN_ID={domain}',
-                        f'set a number in 0...{LARGEST_DOMAIN}, the same as on the robot')]
+        return [
+            Finding(
+                'domain',
+                FAIL,
+                f'ROS_DOMAIN_ID={domain}',
+                f'set a number in 0...{LARGEST_DOMAIN}, the same as on the robot',
+            )
+        ]
     reach = environment.get('ROS_AUTOMATIC_DISCOVERY_RANGE') or 'SUBNET'
     findings = [Finding('domain', OK, f'{domain}, discovery range {reach.upper()}')]
     if reach.upper() in ('LOCALHOST', 'OFF') or environment.get('ROS_LOCALHOST_ONLY') == '1':
-        findings.append(Finding(
-            'domain', NOTE, 'nodes on other machines are not heard',
-            'unset ROS_LOCALHOST_ONLY and ROS_AUTOMATIC_DISCOVERY_RANGE to hear the network'))
+        findings.append(
+            Finding(
+                'domain',
+                NOTE,
+                'nodes on other machines are not heard',
+                'unset ROS_LOCALHOST_ONLY and ROS_AUTOMATIC_DISCOVERY_RANGE to hear the network',
+            )
+        )
     return findings
 
 
 def published_topics() -> dict[str, list[str]]:
     """Return topic → types of what somebody publishes now, after listening for a while."""
     from thinking_policy.cli.listener import topics_in_graph
+
     return topics_in_graph(LISTEN_S)
 
 
-def check_topics(config: SituationConfig, graph: Mapping[str, Sequence[str]],
-                 namespace: str = '') -> list[Finding]:
+def check_topics(
+    config: SituationConfig, graph: Mapping[str, Sequence[str]], namespace: str = ''
+) -> list[Finding]:
     """Return whether the configured topics are offered now, and by the type that was written.
 
     Args:
@@ -180,21 +236,41 @@ def check_topics(config: SituationConfig, graph: Mapping[str, Sequence[str]],
     offered = sorted(set(wanted) & set(graph))
     count = f'{len(offered)} of {len(wanted)} signal topics are published now'
     if not offered:
-        return [Finding('topics', NOTE, count, "start the robot's drivers, or compare with "
-                        '`ros2 topic list`')]
+        return [
+            Finding(
+                'topics',
+                NOTE,
+                count,
+                "start the robot's drivers, or compare with `ros2 topic list`",
+            )
+        ]
     findings = [Finding('topics', OK, count)]
     for topic in sorted(set(wanted) - set(offered)):
-        same_type = [name for name, types in sorted(graph.items())
-                     if wanted[topic] in types and name not in wanted]
-        findings.append(Finding(
-            'topics', NOTE, f'{topic}: nobody publishes it now',
-            f'correct `topic`: {wanted[topic]} is on {", ".join(same_type)}' if same_type
-            else 'start its driver, or correct `topic`'))
+        same_type = [
+            name
+            for name, types in sorted(graph.items())
+            if wanted[topic] in types and name not in wanted
+        ]
+        findings.append(
+            Finding(
+                'topics',
+                NOTE,
+                f'{topic}: nobody publishes it now',
+                f'correct `topic`: {wanted[topic]} is on {", ".join(same_type)}'
+                if same_type
+                else 'start its driver, or correct `topic`',
+            )
+        )
     for topic in offered:
         if wanted[topic] not in graph[topic]:
-            findings.append(Finding(
-                'topics', FAIL, f'{topic}: expected {wanted[topic]}, '
-                                f'found {", ".join(graph[topic])}', 'correct `type`'))
+            findings.append(
+                Finding(
+                    'topics',
+                    FAIL,
+                    f'{topic}: expected {wanted[topic]}, found {", ".join(graph[topic])}',
+                    'correct `type`',
+                )
+            )
     return findings
 
 
@@ -203,11 +279,23 @@ def _check_type(type_name: str, load: Callable[[str], Any]) -> list[Finding]:
     try:
         getattr(load(f'{package}.msg'), name)
     except ImportError:
-        return [Finding('messages', FAIL, f'{type_name}: {package} is not installed',
-                        package_remedy(package))]
+        return [
+            Finding(
+                'messages',
+                FAIL,
+                f'{type_name}: {package} is not installed',
+                package_remedy(package),
+            )
+        ]
     except AttributeError:
-        return [Finding('messages', FAIL, f'{type_name}: {package} has no such message',
-                        'correct `type` in the robot file')]
+        return [
+            Finding(
+                'messages',
+                FAIL,
+                f'{type_name}: {package} has no such message',
+                'correct `type` in the robot file',
+            )
+        ]
     return []
 
 
@@ -219,10 +307,12 @@ def _absolute(topic: str, namespace: str) -> str:
 
 def _import_remedy() -> str:
     if os.environ.get('_ROS_WHEELS_BOOTSTRAP_COMPLETE') and not any(
-            Path(sys.prefix) in Path(part).parents
-            for part in os.environ.get('LD_LIBRARY_PATH', '').split(os.pathsep)):
-        return ('_ROS_WHEELS_BOOTSTRAP_COMPLETE comes from another environment: '
-                'unset it and try again')
+        Path(sys.prefix) in Path(part).parents
+        for part in os.environ.get('LD_LIBRARY_PATH', '').split(os.pathsep)
+    ):
+        return (
+            '_ROS_WHEELS_BOOTSTRAP_COMPLETE comes from another environment: unset it and try again'
+        )
     return ROS_REMEDY
 
 
@@ -234,8 +324,10 @@ def _release_of_wheels() -> str:
 
 
 def _version(distribution: str) -> str:
-    names = (distribution, *(f'ros-{release}-{distribution}'
-                             for release in ('jazzy', 'kilted', 'lyrical')))
+    names = (
+        distribution,
+        *(f'ros-{release}-{distribution}' for release in ('jazzy', 'kilted', 'lyrical')),
+    )
     for name in names:
         try:
             return importlib.metadata.version(name)

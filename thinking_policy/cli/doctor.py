@@ -28,20 +28,25 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(epilog=EXAMPLES)
 def doctor(
-        config: Annotated[str, typer.Option(
-            metavar='FILE', help='Robot file, or the name of a shipped one.')] = '',
-        policy: Annotated[Path | None, typer.Option(
-            metavar='FILE', help='Policy file; default: the bundled one.')] = None,
-        namespace: Annotated[str, typer.Option(
-            metavar='NAME', help='In which relative topics are looked for.')] = '',
-        json_lines: Annotated[bool, typer.Option(
-            '--json', help='One JSON object a line for each finding.')] = False,
+    config: Annotated[
+        str, typer.Option(metavar='FILE', help='Robot file, or the name of a shipped one.')
+    ] = '',
+    policy: Annotated[
+        Path | None, typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option(metavar='NAME', help='In which relative topics are looked for.')
+    ] = '',
+    json_lines: Annotated[
+        bool, typer.Option('--json', help='One JSON object a line for each finding.')
+    ] = False,
 ) -> None:
     """Check this machine: ROS, messages, policy against configuration, topics, extras.
 
     Each finding comes with its remedy. The exit code is 1 where something failed.
     """
     from thinking_policy.cli.checks import FAIL  # NumPy and more, which --help need not
+
     findings = _examine(config, policy, namespace)
     for finding in findings:
         if json_lines:
@@ -59,8 +64,14 @@ def _examine(config_name: str, policy: Path | None, namespace: str) -> list[Find
 
     config, configuration = checks.check_configuration(config_name)
     ros = checks.check_ros()
-    findings = [*checks.check_python(), *ros, *checks.check_messages(config), *configuration,
-                *checks.check_policy(policy, config), *checks.check_domain(os.environ)]
+    findings = [
+        *checks.check_python(),
+        *ros,
+        *checks.check_messages(config),
+        *configuration,
+        *checks.check_policy(policy, config),
+        *checks.check_domain(os.environ),
+    ]
     if config is not None and all(finding.status != checks.FAIL for finding in ros):
         findings += checks.check_topics(config, checks.published_topics(), namespace)
     return [*findings, *checks.check_extras()]

@@ -60,29 +60,46 @@ def status(picture: Picture) -> str:
     active = ', '.join(f'{a.id} {a.probability:.2f}' for a in picture.active)
     usable = sum(signal.state == OK for signal in picture.signals)
     others = ', '.join(
-        f'{s.name} {STATE_NAMES[s.state]}' for s in picture.signals if s.state != OK)
-    return (f'{active or "no thinking called for"} | '
-            f'novelty {number(picture.novelty)} of {number(picture.novelty_threshold)} | '
-            f'signals {usable}/{len(picture.signals)} ok{f" ({others})" if others else ""}')
+        f'{s.name} {STATE_NAMES[s.state]}' for s in picture.signals if s.state != OK
+    )
+    return (
+        f'{active or "no thinking called for"} | '
+        f'novelty {number(picture.novelty)} of {number(picture.novelty_threshold)} | '
+        f'signals {usable}/{len(picture.signals)} ok{f" ({others})" if others else ""}'
+    )
 
 
 def silence(silent: Silence) -> list[str]:
     """Return what is known while nothing was heard, and what to do; commands are indented."""
-    lines = [f'Nothing heard yet on {silent.topic} '
-             f'({duration(silent.waited_s)}, domain {silent.domain}).']
+    lines = [
+        f'Nothing heard yet on {silent.topic} '
+        f'({duration(silent.waited_s)}, domain {silent.domain}).'
+    ]
     if silent.started_here and silent.waited_s < 10:
         return [*lines, 'The nodes are starting.']
     if silent.publishers:
-        return [*lines, 'A node offers the topic but says nothing: is it active?',
-                '  ros2 lifecycle get /thinking_policy']
+        return [
+            *lines,
+            'A node offers the topic but says nothing: is it active?',
+            '  ros2 lifecycle get /thinking_policy',
+        ]
     if silent.elsewhere:
-        namespaces = [topic.removesuffix('thinking/activations').rstrip('/') or '/'
-                      for topic in silent.elsewhere]
-        return [*lines, 'There is a policy elsewhere:',
-                *(f'  thinking-policy watch --namespace {name}' for name in namespaces)]
-    return [*lines, 'Nobody offers the topic. Start a policy:', '  thinking-policy run',
-            'Or is it in another domain? Set ROS_DOMAIN_ID as on the robot; then:',
-            '  thinking-policy doctor']
+        namespaces = [
+            topic.removesuffix('thinking/activations').rstrip('/') or '/'
+            for topic in silent.elsewhere
+        ]
+        return [
+            *lines,
+            'There is a policy elsewhere:',
+            *(f'  thinking-policy watch --namespace {name}' for name in namespaces),
+        ]
+    return [
+        *lines,
+        'Nobody offers the topic. Start a policy:',
+        '  thinking-policy run',
+        'Or is it in another domain? Set ROS_DOMAIN_ID as on the robot; then:',
+        '  thinking-policy doctor',
+    ]
 
 
 @dataclass
@@ -115,8 +132,10 @@ class Summary:
         episodes = f'{len(self.episodes)} episode{"" if len(self.episodes) == 1 else "s"}'
         lines = [f'ticks    {self.ticks} in {episodes}, policy {self.policy_version[:8]}']
         for name, states in self.states.items():
-            lines.append(f'signal   {name:<16} {self._account(states)}'
-                         f'{self._remark(states, (remarks or {}).get(name, ""))}')
+            lines.append(
+                f'signal   {name:<16} {self._account(states)}'
+                f'{self._remark(states, (remarks or {}).get(name, ""))}'
+            )
         active = ', '.join(f'{id} {count}' for id, count in self.active.most_common())
         lines.append(f'active   {active + " ticks" if active else "nothing"}')
         lines.append(f'unusual  {self.unusual} ticks above the novelty threshold')
@@ -127,8 +146,11 @@ class Summary:
             return 'ok'
         if not states[OK]:
             return 'missing: ' + ', '.join(STATE_NAMES[state] for state in sorted(states))
-        rest = ', '.join(f'{STATE_NAMES[state]} {count}' for state, count in sorted(states.items())
-                         if state != OK)
+        rest = ', '.join(
+            f'{STATE_NAMES[state]} {count}'
+            for state, count in sorted(states.items())
+            if state != OK
+        )
         return f'ok in {states[OK]} of {self.ticks} ticks; {rest}'
 
     def _remark(self, states: collections.Counter[int], remark: str) -> str:

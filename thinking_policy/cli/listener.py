@@ -34,8 +34,9 @@ from thinking_policy.msg import Situation, ThinkingActivations, ThinkingTaxonomy
 
 # Deep enough for a bag that is replayed faster than it is shown.
 RELIABLE = QoSProfile(depth=200, reliability=ReliabilityPolicy.RELIABLE)
-LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE,
-                     durability=DurabilityPolicy.TRANSIENT_LOCAL)
+LATCHED = QoSProfile(
+    depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
+)
 SHOWN_EVENTS = 8
 
 
@@ -49,8 +50,14 @@ class Listener:
         clock: Monotonic seconds.
     """
 
-    def __init__(self, namespace: str = '', *, details: bool = True, started_here: bool = False,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        namespace: str = '',
+        *,
+        details: bool = True,
+        started_here: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._clock = clock
         self._started = clock()
         self._started_here = started_here
@@ -65,9 +72,13 @@ class Listener:
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
         self._node = Node(
-            f'thinking_policy_cli_{os.getpid()}', namespace=namespace.strip('/'),
-            context=self._context, use_global_arguments=False,
-            enable_rosout=False, start_parameter_services=False)
+            f'thinking_policy_cli_{os.getpid()}',
+            namespace=namespace.strip('/'),
+            context=self._context,
+            use_global_arguments=False,
+            enable_rosout=False,
+            start_parameter_services=False,
+        )
         self._executor = SingleThreadedExecutor(context=self._context)
         self._executor.add_node(self._node)
         self.topic = self._node.resolve_topic_name('thinking/activations')
@@ -77,7 +88,8 @@ class Listener:
             self._subscribe(ThinkingTaxonomy, 'thinking/taxonomy', self._learn_names, LATCHED)
             self._subscribe(String, 'simulation/phase', self._enter_phase, LATCHED)
             self._parameters = self._node.create_client(
-                GetParameters, 'thinking_policy/get_parameters')
+                GetParameters, 'thinking_policy/get_parameters'
+            )
 
     def spin(self, timeout_s: float) -> list[Any]:
         """Wait up to `timeout_s` for messages and return the new ThinkingActivations in order."""
@@ -107,19 +119,33 @@ class Listener:
         if self._latest is not None:
             return self.picture_of(self._latest)
         return Silence(
-            self.topic, self._clock() - self._started, os.environ.get('ROS_DOMAIN_ID') or '0',
-            self.publishers, self._elsewhere(), self._started_here)
+            self.topic,
+            self._clock() - self._started,
+            os.environ.get('ROS_DOMAIN_ID') or '0',
+            self.publishers,
+            self._elsewhere(),
+            self._started_here,
+        )
 
     def picture_of(self, message: Any) -> Picture:
         """Return the moment that a ThinkingActivations tells of."""
         stamp_s = seconds(message.header.stamp)
         return Picture(
-            topic=self.topic, stamp_s=stamp_s, tick=message.tick, episode=message.episode,
-            policy_version=message.policy_version, inference_time_s=message.inference_time,
-            novelty=message.novelty, novelty_threshold=message.novelty_threshold,
-            valid_fraction=message.valid_fraction, silent_s=self._clock() - self._latest_at,
-            signals=self._signals(message), activities=self._activities(message),
-            events=self._events(stamp_s), phase=self.phase)
+            topic=self.topic,
+            stamp_s=stamp_s,
+            tick=message.tick,
+            episode=message.episode,
+            policy_version=message.policy_version,
+            inference_time_s=message.inference_time,
+            novelty=message.novelty,
+            novelty_threshold=message.novelty_threshold,
+            valid_fraction=message.valid_fraction,
+            silent_s=self._clock() - self._latest_at,
+            signals=self._signals(message),
+            activities=self._activities(message),
+            events=self._events(stamp_s),
+            phase=self.phase,
+        )
 
     def close(self) -> None:
         """Leave the graph."""
@@ -127,8 +153,9 @@ class Listener:
         self._node.destroy_node()
         rclpy.try_shutdown(context=self._context)
 
-    def _subscribe(self, kind: Any, topic: str, callback: Callable[[Any], None],
-                   qos: QoSProfile) -> None:
+    def _subscribe(
+        self, kind: Any, topic: str, callback: Callable[[Any], None], qos: QoSProfile
+    ) -> None:
         self._node.create_subscription(kind, topic, callback, qos)
 
     def _hear(self, message: Any) -> None:
@@ -146,7 +173,9 @@ class Listener:
         self._taxonomy = {
             id: (title, directive)
             for id, title, directive in zip(
-                message.id, message.title, message.directive, strict=False)}
+                message.id, message.title, message.directive, strict=False
+            )
+        }
 
     def _ask_for_units(self, names: list[str]) -> None:
         """Ask the node once for what the messages do not carry."""
@@ -155,19 +184,27 @@ class Listener:
         if self._parameters.service_is_ready():
             request = GetParameters.Request(names=[f'signals.{name}.unit' for name in names])
             self._asked = self._parameters.call_async(request)
-            self._asked.add_done_callback(
-                lambda future: self._learn_units(names, future.result()))
+            self._asked.add_done_callback(lambda future: self._learn_units(names, future.result()))
 
     def _learn_units(self, names: list[str], response: Any) -> None:
         if response is not None and len(response.values) == len(names):
-            self._units = {name: value.string_value
-                           for name, value in zip(names, response.values, strict=True)}
+            self._units = {
+                name: value.string_value
+                for name, value in zip(names, response.values, strict=True)
+            }
 
     def _signals(self, message: Any) -> tuple[SignalPicture, ...]:
         return tuple(
-            SignalPicture(signal.name, signal.state, signal.value, signal.age,
-                          self._units.get(signal.name, ''), self._history(signal.name))
-            for signal in message.signals)
+            SignalPicture(
+                signal.name,
+                signal.state,
+                signal.value,
+                signal.age,
+                self._units.get(signal.name, ''),
+                self._history(signal.name),
+            )
+            for signal in message.signals
+        )
 
     def _history(self, name: str) -> tuple[float, ...]:
         situation = self._situation
@@ -177,25 +214,37 @@ class Listener:
         return tuple(
             value if valid else math.nan
             for value, valid in zip(
-                situation.window[column::step], situation.valid[column::step], strict=True))
+                situation.window[column::step], situation.valid[column::step], strict=True
+            )
+        )
 
     def _activities(self, message: Any) -> tuple[ActivityPicture, ...]:
         return tuple(
-            ActivityPicture(activity.id, activity.probability, activity.threshold,
-                            activity.active, *self._taxonomy.get(activity.id, ('', '')))
-            for activity in message.activations)
+            ActivityPicture(
+                activity.id,
+                activity.probability,
+                activity.threshold,
+                activity.active,
+                *self._taxonomy.get(activity.id, ('', '')),
+            )
+            for activity in message.activations
+        )
 
     def _events(self, stamp_s: float) -> tuple[EventPicture, ...]:
         events = [] if self._situation is None else self._situation.events
         return tuple(
-            EventPicture(event.code, event.value,
-                         max(0.0, stamp_s - seconds(event.header.stamp)))
-            for event in events[-SHOWN_EVENTS:])
+            EventPicture(event.code, event.value, max(0.0, stamp_s - seconds(event.header.stamp)))
+            for event in events[-SHOWN_EVENTS:]
+        )
 
     def _elsewhere(self) -> tuple[str, ...]:
-        return tuple(sorted(
-            name for name, types in self._node.get_topic_names_and_types()
-            if 'thinking_policy/msg/ThinkingActivations' in types and name != self.topic))
+        return tuple(
+            sorted(
+                name
+                for name, types in self._node.get_topic_names_and_types()
+                if 'thinking_policy/msg/ThinkingActivations' in types and name != self.topic
+            )
+        )
 
 
 def topics_in_graph(listen_s: float) -> dict[str, list[str]]:
@@ -203,12 +252,22 @@ def topics_in_graph(listen_s: float) -> dict[str, list[str]]:
     context = Context()
     rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
     try:
-        node = Node(f'thinking_policy_cli_{os.getpid()}', context=context, enable_rosout=False,
-                    use_global_arguments=False, start_parameter_services=False)
+        node = Node(
+            f'thinking_policy_cli_{os.getpid()}',
+            context=context,
+            enable_rosout=False,
+            use_global_arguments=False,
+            start_parameter_services=False,
+        )
         time.sleep(listen_s)  # the middleware discovers in its own threads
-        topics = {name: list(types) for name, types in node.get_topic_names_and_types()
-                  if any(info.node_name != node.get_name()
-                         for info in node.get_publishers_info_by_topic(name))}
+        topics = {
+            name: list(types)
+            for name, types in node.get_topic_names_and_types()
+            if any(
+                info.node_name != node.get_name()
+                for info in node.get_publishers_info_by_topic(name)
+            )
+        }
         node.destroy_node()
         return topics
     finally:

@@ -34,10 +34,16 @@ class Entry:
 COMMANDS = {
     'run': Entry('thinking_policy.cli.run', 'Start the nodes: simulated robot, bag or robot.'),
     'watch': Entry('thinking_policy.cli.watch', 'Show signals and activations as they change.'),
-    'bag': Entry('thinking_policy.cli.bag', 'Look into bags, make one from CSV, export tensors.',
-                 'thinking-policy bag info walking_bag --config turtlebot3'),
-    'policy': Entry('thinking_policy.cli.policy', 'Show, verify and sign policy files.',
-                    'thinking-policy policy show policy.onnx'),
+    'bag': Entry(
+        'thinking_policy.cli.bag',
+        'Look into bags, make one from CSV, export tensors.',
+        'thinking-policy bag info walking_bag --config turtlebot3',
+    ),
+    'policy': Entry(
+        'thinking_policy.cli.policy',
+        'Show, verify and sign policy files.',
+        'thinking-policy policy show policy.onnx',
+    ),
     'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine; findings with remedies.'),
 }
 
@@ -63,7 +69,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if invocation.ros_args and words[:1] != ['run']:
             raise ThinkingPolicyError(
-                f'--ros-args: only `{PROGRAM} run` passes them on, found `{" ".join(words)}`')
+                f'--ros-args: only `{PROGRAM} run` passes them on, found `{" ".join(words)}`'
+            )
         result = typer.main.get_command(app)(words, prog_name=PROGRAM, obj=invocation)
         return result if isinstance(result, int) else 0
     except SystemExit as end:  # how typer ends every command
@@ -92,8 +99,8 @@ def split_arguments(words: list[str]) -> tuple[list[str], Invocation]:
     if '--ros-args' in words:
         start = words.index('--ros-args')
         stop = words.index('--', start) if '--' in words[start:] else len(words)
-        ros_args = words[start + 1:stop]
-        words = words[:start] + words[stop + 1:]
+        ros_args = words[start + 1 : stop]
+        words = words[:start] + words[stop + 1 :]
     debug = '--debug' in words
     return [word for word in words if word != '--debug'], Invocation(debug, tuple(ros_args))
 
@@ -147,16 +154,22 @@ Examples:
 """
 
 # Plain help instead of boxes: it starts faster, can be copied and searched, and fits 80 columns.
-app = typer.Typer(cls=LazyGroup, rich_markup_mode=None, add_completion=False,
-                  pretty_exceptions_enable=False)
+app = typer.Typer(
+    cls=LazyGroup, rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False
+)
 
 
 @app.callback(no_args_is_help=True, epilog=EXAMPLES)
 def thinking_policy(
-        version: bool = typer.Option(
-            False, '--version', callback=_print_version, is_eager=True,
-            help='Print the version and exit.'),
-        debug: bool = typer.Option(
-            False, '--debug', help='Show the traceback of an error; may stand anywhere.'),
+    version: bool = typer.Option(
+        False,
+        '--version',
+        callback=_print_version,
+        is_eager=True,
+        help='Print the version and exit.',
+    ),
+    debug: bool = typer.Option(
+        False, '--debug', help='Show the traceback of an error; may stand anywhere.'
+    ),
 ) -> None:
     """Say which kinds of thinking a robot's situation calls for."""

@@ -13,8 +13,7 @@ import numpy as np
 
 def message_line(message: Any) -> str:
     """Return one line of JSON for a ROS message of any type."""
-    return json.dumps(plain(message), allow_nan=False, ensure_ascii=False,
-                      separators=(',', ':'))
+    return json.dumps(plain(message), allow_nan=False, ensure_ascii=False, separators=(',', ':'))
 
 
 def plain(message: Any) -> dict[str, Any]:

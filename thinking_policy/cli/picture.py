@@ -106,7 +106,11 @@ def duration(seconds: float) -> str:
     if seconds < 0 or not math.isfinite(seconds):
         return '–'
     for limit, divisor, unit, digits in (
-            (9.95, 1, 's', 1), (99.5, 1, 's', 0), (5970, 60, 'm', 0), (356400, 3600, 'h', 0)):
+        (9.95, 1, 's', 1),
+        (99.5, 1, 's', 0),
+        (5970, 60, 'm', 0),
+        (356400, 3600, 'h', 0),
+    ):
         if seconds < limit:
             return f'{seconds / divisor:.{digits}f}{unit}'
     return f'{seconds / 86400:.0f}d'

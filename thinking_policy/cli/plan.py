@@ -13,7 +13,11 @@ from thinking_policy.cli.processes import ProcessSpec, node_command
 DEFAULT_SCENARIO = 'developing_fault'
 # Who set one of these has said who shall hear whom; then nothing is changed.
 DISCOVERY_VARIABLES = (
-    'ROS_DOMAIN_ID', 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_LOCALHOST_ONLY', 'ROS_STATIC_PEERS')
+    'ROS_DOMAIN_ID',
+    'ROS_AUTOMATIC_DISCOVERY_RANGE',
+    'ROS_LOCALHOST_ONLY',
+    'ROS_STATIC_PEERS',
+)
 
 
 @dataclass(frozen=True)
@@ -48,20 +52,32 @@ def policy_process(plan: Plan) -> ProcessSpec:
     arguments = _ros_arguments(plan, parameters, plan.config)
     return ProcessSpec(
         'policy_node',
-        node_command('thinking_policy.ros.policy_node', [*arguments, *plan.ros_args]))
+        node_command('thinking_policy.ros.policy_node', [*arguments, *plan.ros_args]),
+    )
 
 
 def source_process(plan: Plan) -> ProcessSpec | None:
     """Return the row of what feeds the policy, or None on a live robot."""
     if plan.bag is not None:
-        parameters = {'bag': _text(plan.bag), 'rate': repr(float(plan.rate)),
-                      'loop': str(plan.loop).lower()}
-        return ProcessSpec('bag_player', node_command(
-            'thinking_policy.ros.bag_player', _ros_arguments(plan, parameters, plan.config)))
+        parameters = {
+            'bag': _text(plan.bag),
+            'rate': repr(float(plan.rate)),
+            'loop': str(plan.loop).lower(),
+        }
+        return ProcessSpec(
+            'bag_player',
+            node_command(
+                'thinking_policy.ros.bag_player', _ros_arguments(plan, parameters, plan.config)
+            ),
+        )
     if plan.scenario:
-        return ProcessSpec('simulated_robot', node_command(
-            'thinking_policy.ros.simulated_robot',
-            _ros_arguments(plan, {'scenario': _text(plan.scenario)}, None)))
+        return ProcessSpec(
+            'simulated_robot',
+            node_command(
+                'thinking_policy.ros.simulated_robot',
+                _ros_arguments(plan, {'scenario': _text(plan.scenario)}, None),
+            ),
+        )
     return None
 
 

@@ -50,7 +50,8 @@ class _Child:
     process: subprocess.Popen[str]
     reader: threading.Thread
     lines: collections.deque[str] = field(
-        default_factory=lambda: collections.deque(maxlen=LAST_LINES))
+        default_factory=lambda: collections.deque(maxlen=LAST_LINES)
+    )
     reported: bool = False
 
 
@@ -61,8 +62,15 @@ def node_command(module: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     installed package and its messages.
     """
     safe_path = ('-P',) if sys.version_info >= (3, 11) else ()
-    return (sys.executable, *safe_path, '-m', 'thinking_policy.cli.child',
-            module, str(os.getpid()), *arguments)
+    return (
+        sys.executable,
+        *safe_path,
+        '-m',
+        'thinking_policy.cli.child',
+        module,
+        str(os.getpid()),
+        *arguments,
+    )
 
 
 class Processes:
@@ -75,8 +83,11 @@ class Processes:
         clock: Monotonic seconds.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None,
-                 clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        environment: Mapping[str, str] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._environment = dict(os.environ if environment is None else environment)
         self._environment['PYTHONUNBUFFERED'] = '1'
         self._clock = clock
@@ -90,13 +101,20 @@ class Processes:
             OSError: The program cannot be started.
         """
         process = subprocess.Popen(
-            spec.command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors='replace', env=self._environment,
-            start_new_session=True)
+            spec.command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors='replace',
+            env=self._environment,
+            start_new_session=True,
+        )
         assert process.stdout is not None
         child = _Child(spec, process, threading.Thread())
         child.reader = threading.Thread(
-            target=self._read, args=(child, process.stdout), daemon=True)
+            target=self._read, args=(child, process.stdout), daemon=True
+        )
         child.reader.start()
         self._children.append(child)
         return process.pid
@@ -115,8 +133,7 @@ class Processes:
             if not child.reported and child.process.poll() is not None:
                 child.reported = True
                 child.reader.join(timeout=1.0)  # a grandchild may hold the pipe open
-                found.append(Ended(
-                    child.spec.name, child.process.returncode, tuple(child.lines)))
+                found.append(Ended(child.spec.name, child.process.returncode, tuple(child.lines)))
         return found
 
     def stop(self) -> list[Ended]:

@@ -7,17 +7,23 @@ from __future__ import annotations
 import os
 
 EXTRA_OF = {
-    'rosbags': 'bags', 'mcap': 'bags', 'zstandard': 'bags', 'lz4': 'bags',
-    'torch': 'train', 'onnx': 'train',
+    'rosbags': 'bags',
+    'mcap': 'bags',
+    'zstandard': 'bags',
+    'lz4': 'bags',
+    'torch': 'train',
+    'onnx': 'train',
     'matplotlib': 'plots',
 }
 
 ROS_REMEDY = (
     'on a machine with ROS 2: source /opt/ros/<distro>/setup.bash and install/setup.bash; '
-    'elsewhere: `make setup` in a checkout, then .venv/bin/thinking-policy')
+    'elsewhere: `make setup` in a checkout, then .venv/bin/thinking-policy'
+)
 MESSAGES_REMEDY = (
     'build them: `colcon build --packages-select thinking_policy` and source '
-    'install/setup.bash; without ROS 2: `make setup` in a checkout')
+    'install/setup.bash; without ROS 2: `make setup` in a checkout'
+)
 
 
 def remedy_for_import(error: ImportError) -> str | None:
@@ -43,8 +49,10 @@ def package_remedy(package: str) -> str:
     distro = os.environ.get('ROS_DISTRO')
     if distro:
         return f'sudo apt install ros-{distro}-{name}, or build it in your workspace'
-    return (f'with ROS 2: sudo apt install ros-<distro>-{name}, or build it in your workspace; '
-            f'without: pip install ros-jazzy-{name}, for the packages of ROS 2 itself')
+    return (
+        f'with ROS 2: sudo apt install ros-<distro>-{name}, or build it in your workspace; '
+        f'without: pip install ros-jazzy-{name}, for the packages of ROS 2 itself'
+    )
 
 
 def extra_remedy(extra: str) -> str:
@@ -52,5 +60,6 @@ def extra_remedy(extra: str) -> str:
     return f"install the extra: pip install 'thinking_policy[{extra}]'"
 
 
-ROS_PACKAGES = frozenset((
-    'rclpy', 'rosidl_runtime_py', 'rosidl_parser', 'rpyutils', 'std_srvs', 'builtin_interfaces'))
+ROS_PACKAGES = frozenset(
+    ('rclpy', 'rosidl_runtime_py', 'rosidl_parser', 'rpyutils', 'std_srvs', 'builtin_interfaces')
+)

@@ -23,8 +23,9 @@ def find_configuration(name: str) -> Path:
     if name and (os.sep in name or Path(name).is_file()):
         path = Path(name)
     else:
-        path = config_folder() / (f'robots/{name.removesuffix(".yaml")}.yaml'
-                                  if name else 'policy.yaml')
+        path = config_folder() / (
+            f'robots/{name.removesuffix(".yaml")}.yaml' if name else 'policy.yaml'
+        )
     if not path.is_file():
         shipped = ', '.join(robots()) or 'none'
         raise ThinkingPolicyError(f'--config {name}: no such file; shipped robots: {shipped}')

@@ -52,33 +52,51 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(epilog=EXAMPLES)
 def run(
-        context: typer.Context,
-        simulate: Annotated[str, typer.Option(
+    context: typer.Context,
+    simulate: Annotated[
+        str,
+        typer.Option(
             metavar='SCENARIO',
             help=f'Simulated robot that lives through SCENARIO; without --config, --bag and '
-                 f'--live: {DEFAULT_SCENARIO}.')] = '',
-        bag: Annotated[Path | None, typer.Option(
-            metavar='PATH', help='Play this bag (rosbag2 or ROS 1).')] = None,
-        live: Annotated[bool, typer.Option(
-            '--live', help="Hear this robot's own topics; implied by --config alone.")] = False,
-        config: Annotated[str, typer.Option(
+            f'--live: {DEFAULT_SCENARIO}.',
+        ),
+    ] = '',
+    bag: Annotated[
+        Path | None, typer.Option(metavar='PATH', help='Play this bag (rosbag2 or ROS 1).')
+    ] = None,
+    live: Annotated[
+        bool,
+        typer.Option('--live', help="Hear this robot's own topics; implied by --config alone."),
+    ] = False,
+    config: Annotated[
+        str,
+        typer.Option(
             metavar='FILE',
             help='Robot file (ROS parameter file), or the name of a shipped one, such as '
-                 'turtlebot3.')] = '',
-        policy: Annotated[Path | None, typer.Option(
-            metavar='FILE', help='Policy file; default: the bundled one.')] = None,
-        namespace: Annotated[str, typer.Option(
-            metavar='NAME', help='Namespace, such as /robot1.')] = '',
-        robot_id: Annotated[str, typer.Option(
-            metavar='NAME', help="This robot's name in episodes.")] = '',
-        rate: Annotated[float, typer.Option(
-            min=0.0, metavar='X', help='With --bag: X times real time.')] = 1.0,
-        loop: Annotated[bool, typer.Option(
-            '--loop', help='With --bag: begin again at its end.')] = False,
-        duration: Annotated[float, typer.Option(
-            min=0.0, metavar='S', help='End after S seconds; 0: never.')] = 0.0,
-        json_lines: Annotated[bool, typer.Option(
-            '--json', help='One JSON object a line for each ThinkingActivations.')] = False,
+            'turtlebot3.',
+        ),
+    ] = '',
+    policy: Annotated[
+        Path | None, typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
+    ] = None,
+    namespace: Annotated[
+        str, typer.Option(metavar='NAME', help='Namespace, such as /robot1.')
+    ] = '',
+    robot_id: Annotated[
+        str, typer.Option(metavar='NAME', help="This robot's name in episodes.")
+    ] = '',
+    rate: Annotated[
+        float, typer.Option(min=0.0, metavar='X', help='With --bag: X times real time.')
+    ] = 1.0,
+    loop: Annotated[
+        bool, typer.Option('--loop', help='With --bag: begin again at its end.')
+    ] = False,
+    duration: Annotated[
+        float, typer.Option(min=0.0, metavar='S', help='End after S seconds; 0: never.')
+    ] = 0.0,
+    json_lines: Annotated[
+        bool, typer.Option('--json', help='One JSON object a line for each ThinkingActivations.')
+    ] = False,
 ) -> None:
     """Start the nodes as processes and show what the robot should think about.
 
@@ -91,10 +109,16 @@ def run(
         raise ThinkingPolicyError('run: --loop and --rate need --bag PATH')
     scenario = simulate or ('' if bag is not None or live or config else DEFAULT_SCENARIO)
     plan = Plan(
-        config=find_configuration(config), scenario=scenario,
-        bag=None if bag is None else _existing(bag, 'bag'), rate=rate, loop=loop,
+        config=find_configuration(config),
+        scenario=scenario,
+        bag=None if bag is None else _existing(bag, 'bag'),
+        rate=rate,
+        loop=loop,
         policy=None if policy is None else _existing(policy, 'policy'),
-        namespace=namespace, robot_id=robot_id, ros_args=context.obj.ros_args)
+        namespace=namespace,
+        robot_id=robot_id,
+        ros_args=context.obj.ros_args,
+    )
     raise typer.Exit(carry_out(plan, duration, json_lines))
 
 
@@ -107,6 +131,7 @@ def carry_out(plan: Plan, duration_s: float, json_lines: bool) -> int:
     coverage = _coverage(plan)
     os.environ.update(environment_for(plan, os.environ))
     from thinking_policy.cli.listener import Listener  # after the environment is set: it joins ROS
+
     listener = Listener(plan.namespace, details=not json_lines, started_here=True)
     processes = Processes()
     show = choose_show(json_lines)
@@ -127,8 +152,15 @@ def carry_out(plan: Plan, duration_s: float, json_lines: bool) -> int:
     return _verdict(failures, summary, topic)
 
 
-def _follow(plan: Plan, listener: Listener, processes: Processes, show: Show, summary: Summary,
-            duration_s: float, stop: threading.Event) -> list[Ended]:
+def _follow(
+    plan: Plan,
+    listener: Listener,
+    processes: Processes,
+    show: Show,
+    summary: Summary,
+    duration_s: float,
+    stop: threading.Event,
+) -> list[Ended]:
     """Show what is heard until the run is over; return the children that failed."""
     source = source_process(plan)
     started = heard = time.monotonic()
@@ -136,7 +168,8 @@ def _follow(plan: Plan, listener: Listener, processes: Processes, show: Show, su
     while not stop.is_set():
         now = time.monotonic()
         if source is not None and (
-                plan.bag is None or listener.matched() or now - started > MATCH_S):
+            plan.bag is None or listener.matched() or now - started > MATCH_S
+        ):
             processes.start(source)
             source = None
         for message in listener.spin(REFRESH_S):
@@ -151,8 +184,11 @@ def _follow(plan: Plan, listener: Listener, processes: Processes, show: Show, su
         show.refresh(listener.picture())
         if listener.publishers > 1 and not mixed:
             mixed = True
-            show.log('run', f'WARN another node publishes {listener.topic} too: what is shown '
-                            'mixes both; set another ROS_DOMAIN_ID or --namespace')
+            show.log(
+                'run',
+                f'WARN another node publishes {listener.topic} too: what is shown '
+                'mixes both; set another ROS_DOMAIN_ID or --namespace',
+            )
         ended = processes.ended()
         failed = [end for end in ended if end.code != 0 or end.name == 'policy_node']
         if failed:
@@ -174,13 +210,18 @@ def _account(summary: Summary, coverage: Coverage | None) -> list[str]:
 
 def _verdict(failures: list[Ended], summary: Summary, topic: str) -> int:
     for end in failures:
-        print(f'thinking-policy: error: {end.name} ended with {end.reason}'
-              f'{"; its last lines:" if end.last_lines else ""}', file=sys.stderr)
+        print(
+            f'thinking-policy: error: {end.name} ended with {end.reason}'
+            f'{"; its last lines:" if end.last_lines else ""}',
+            file=sys.stderr,
+        )
         for line in end.last_lines:
             print(f'  {line}', file=sys.stderr)
     if not failures and not summary.ticks:
-        print(f'thinking-policy: error: nothing was heard on {topic}; '
-              'see `thinking-policy doctor`', file=sys.stderr)
+        print(
+            f'thinking-policy: error: nothing was heard on {topic}; see `thinking-policy doctor`',
+            file=sys.stderr,
+        )
     return 1 if failures or not summary.ticks else 0
 
 
@@ -189,6 +230,7 @@ def _coverage(plan: Plan) -> Coverage | None:
     if plan.bag is None:
         return None
     from thinking_policy.cli.bag_coverage import cover  # needs the extra [bags]
+
     return cover(plan.bag, plan.config, plan.namespace)
 
 

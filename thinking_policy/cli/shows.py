@@ -52,6 +52,7 @@ class JsonShow:
 
     def __init__(self, output: TextIO) -> None:
         from thinking_policy.cli.message_json import message_line  # NumPy, only where needed
+
         self._line = message_line
         self._output = output
 
@@ -107,9 +108,15 @@ class LiveShow:
     def __init__(self) -> None:
         from rich.console import Console  # only where there is a terminal to draw on
         from rich.live import Live
+
         self._console = Console()
-        self._live = Live(console=self._console, screen=True, auto_refresh=False,
-                          redirect_stdout=False, redirect_stderr=False)
+        self._live = Live(
+            console=self._console,
+            screen=True,
+            auto_refresh=False,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         self._logs: collections.deque[tuple[float, str]] = collections.deque(maxlen=LOG_LINES)
         self._newest: Picture | Silence | None = None
         self._live.start()
@@ -126,13 +133,18 @@ class LiveShow:
         """Draw."""
         from rich.console import Group
         from rich.text import Text
+
         self._newest = picture
         now = time.monotonic()
-        logs = [Text(line, 'yellow', no_wrap=True, overflow='ellipsis')
-                for at, line in self._logs if now - at < LOG_SHOWN_S]
+        logs = [
+            Text(line, 'yellow', no_wrap=True, overflow='ellipsis')
+            for at, line in self._logs
+            if now - at < LOG_SHOWN_S
+        ]
         width, height = self._console.size
         self._live.update(
-            Group(self._draw(picture, width, height - len(logs)), *logs), refresh=True)
+            Group(self._draw(picture, width, height - len(logs)), *logs), refresh=True
+        )
 
     def close(self, summary: list[str]) -> None:
         """Give the screen back and leave the last picture and the summary on it."""
@@ -144,6 +156,7 @@ class LiveShow:
 
     def _draw(self, picture: Picture | Silence, width: int, height: int) -> Any:
         from thinking_policy.cli.view import render, render_silence
+
         if isinstance(picture, Silence):
             return render_silence(picture)
         return render(picture, width, height)

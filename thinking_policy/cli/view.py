@@ -29,8 +29,12 @@ from thinking_policy.cli.picture import (
 )
 
 SPARKS = '▁▂▃▄▅▆▇█'
-GLYPHS = {OK: ('●', 'green'), STALE: ('◌', 'yellow'), INVALID: ('✗', 'red'),
-          NEVER: ('○', 'bright_black')}
+GLYPHS = {
+    OK: ('●', 'green'),
+    STALE: ('◌', 'yellow'),
+    INVALID: ('✗', 'red'),
+    NEVER: ('○', 'bright_black'),
+}
 SIDE_BY_SIDE = 76  # columns from which signals and activities fit beside each other
 WIDEST = 132  # beyond this the eye loses the line
 VALUE_WIDTH = 11  # a number and its unit
@@ -47,13 +51,16 @@ def render(picture: Picture, width: int = 80, height: int = 24) -> RenderableTyp
     head = _head(picture, width)
     if width >= SIDE_BY_SIDE:
         left = 41 if width < 100 else min(52, width * 2 // 5)
-        body: list[RenderableType] = [_beside(
-            signals_table(picture.signals, left),
-            activities_table(picture.activities, width - left - 2), left)]
+        body: list[RenderableType] = [
+            _beside(
+                signals_table(picture.signals, left),
+                activities_table(picture.activities, width - left - 2),
+                left,
+            )
+        ]
         used = 1 + max(len(picture.signals), len(picture.activities))
     else:
-        body = [signals_table(picture.signals, width),
-                activities_table(picture.activities, width)]
+        body = [signals_table(picture.signals, width), activities_table(picture.activities, width)]
         used = 2 + len(picture.signals) + len(picture.activities)
     room = height - len(head) - used - 1
     events = [_events(picture.events, width)] if room >= 4 or not picture.active else []
@@ -64,8 +71,10 @@ def render(picture: Picture, width: int = 80, height: int = 24) -> RenderableTyp
 def render_silence(silent: Silence) -> RenderableType:
     """Return what to show while nothing was heard: what is known, and what to do."""
     first, *rest = silence(silent)
-    return Group(Text(first, 'bold yellow'),
-                 *(Text(line, 'bold' if line.startswith(' ') else '') for line in rest))
+    return Group(
+        Text(first, 'bold yellow'),
+        *(Text(line, 'bold' if line.startswith(' ') else '') for line in rest),
+    )
 
 
 def sparkline(history: tuple[float, ...], length: int) -> Text:
@@ -106,8 +115,12 @@ def signals_table(signals: tuple[SignalPicture, ...], width: int) -> Table:
     widths = (width - VALUE_WIDTH - 4 - spark - 3, VALUE_WIDTH, 4, spark)
     for column, column_width in zip(table.columns, widths, strict=True):
         column.width = column_width
-    table.add_row(Text('SIGNALS', 'bold'), Text('value', 'bright_black'),
-                  Text('age', 'bright_black'), Text('window', 'bright_black'))
+    table.add_row(
+        Text('SIGNALS', 'bold'),
+        Text('value', 'bright_black'),
+        Text('age', 'bright_black'),
+        Text('window', 'bright_black'),
+    )
     for signal in signals:
         glyph, colour = GLYPHS[signal.state]
         known = signal.state == OK
@@ -116,7 +129,8 @@ def signals_table(signals: tuple[SignalPicture, ...], width: int) -> Table:
             Text.assemble((glyph, colour), ' ', (signal.name, '' if known else colour)),
             Text(value if known else STATE_NAMES[signal.state], '' if known else colour),
             Text(duration(signal.age_s), 'bright_black' if known else colour),
-            sparkline(signal.history, spark))
+            sparkline(signal.history, spark),
+        )
     return table
 
 
@@ -127,14 +141,18 @@ def activities_table(activities: tuple[ActivityPicture, ...], width: int) -> Tab
     table.add_column(width=width - length - 4 - 2, no_wrap=True)
     table.add_column(width=length, no_wrap=True)
     table.add_column(width=4, justify='right', no_wrap=True)
-    table.add_row(Text('THINKING', 'bold'),
-                  Text('probability' if length > 10 else 'prob.', 'bright_black'), Text(''))
+    table.add_row(
+        Text('THINKING', 'bold'),
+        Text('probability' if length > 10 else 'prob.', 'bright_black'),
+        Text(''),
+    )
     for activity in activities:
         style = 'bold magenta' if activity.active else ''
         table.add_row(
             Text.assemble(('▶ ' if activity.active else '  ', style), (activity.name, style)),
             bar(activity.probability, activity.threshold, activity.active, length),
-            Text(f'{activity.probability:.2f}', style or 'bright_black'))
+            Text(f'{activity.probability:.2f}', style or 'bright_black'),
+        )
     return table
 
 
@@ -153,7 +171,8 @@ def _beside(left: Table, right: Table, left_width: int) -> Table:
 def _head(picture: Picture, width: int) -> list[Text]:
     quiet = picture.silent_s > QUIET_S
     title = Text.assemble(
-        (picture.topic, 'bold'), '  ', (f'{moment(picture.stamp_s)} UTC', 'bright_black'))
+        (picture.topic, 'bold'), '  ', (f'{moment(picture.stamp_s)} UTC', 'bright_black')
+    )
     if quiet:
         title.append(f'  silent for {duration(picture.silent_s)}', 'bold red')
     elif picture.phase:
@@ -161,12 +180,18 @@ def _head(picture: Picture, width: int) -> list[Text]:
     unusual = picture.novelty > picture.novelty_threshold
     facts = Text.assemble(
         ('novelty ', 'bright_black'),
-        (f'{number(picture.novelty)} of {number(picture.novelty_threshold)}',
-         'bold red' if unusual else ''),
+        (
+            f'{number(picture.novelty)} of {number(picture.novelty_threshold)}',
+            'bold red' if unusual else '',
+        ),
         (' unusual' if unusual else '', 'bold red'),
-        ('  valid ', 'bright_black'), f'{picture.valid_fraction:.0%}',
-        ('  inference ', 'bright_black'), f'{picture.inference_time_s * 1e3:.2f} ms',
-        ('  policy ', 'bright_black'), picture.policy_version[:8] or '–')
+        ('  valid ', 'bright_black'),
+        f'{picture.valid_fraction:.0%}',
+        ('  inference ', 'bright_black'),
+        f'{picture.inference_time_s * 1e3:.2f} ms',
+        ('  policy ', 'bright_black'),
+        picture.policy_version[:8] or '–',
+    )
     episode = Text.assemble(('episode ', 'bright_black'), picture.episode)
     lines = [title]
     if len(facts) + len(episode) + 2 <= width:
@@ -184,8 +209,12 @@ def _directives(picture: Picture, width: int, room: int) -> list[RenderableType]
     active = picture.active
     if not active:
         return [Text('No thinking is called for.', 'bright_black')]
-    texts = [Text.assemble(('▶ ', 'bold magenta'), (activity.name, 'bold magenta'), '  ',
-                           activity.directive) for activity in active]
+    texts = [
+        Text.assemble(
+            ('▶ ', 'bold magenta'), (activity.name, 'bold magenta'), '  ', activity.directive
+        )
+        for activity in active
+    ]
     heights = [len(textwrap.wrap(text.plain, width)) for text in texts]
     if sum(heights) > room:  # one line each keeps more of them in sight
         for text in texts:

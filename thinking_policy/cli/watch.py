@@ -23,12 +23,15 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(epilog=EXAMPLES)
 def watch(
-        namespace: Annotated[str, typer.Option(
-            metavar='NAME', help='Of the policy to watch, such as /robot1.')] = '',
-        duration: Annotated[float, typer.Option(
-            min=0.0, metavar='S', help='End after S seconds; 0: never.')] = 0.0,
-        json_lines: Annotated[bool, typer.Option(
-            '--json', help='One JSON object a line for each ThinkingActivations.')] = False,
+    namespace: Annotated[
+        str, typer.Option(metavar='NAME', help='Of the policy to watch, such as /robot1.')
+    ] = '',
+    duration: Annotated[
+        float, typer.Option(min=0.0, metavar='S', help='End after S seconds; 0: never.')
+    ] = 0.0,
+    json_lines: Annotated[
+        bool, typer.Option('--json', help='One JSON object a line for each ThinkingActivations.')
+    ] = False,
 ) -> None:
     """Show signals and activations of a running policy as they change.
 
@@ -36,6 +39,7 @@ def watch(
     a robot in the network. Without a terminal it prints plain lines. Ctrl-C ends it.
     """
     from thinking_policy.cli.listener import Listener  # joins ROS, which --help need not
+
     listener = Listener(namespace, details=not json_lines)
     show = choose_show(json_lines)
     started = time.monotonic()
