@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from thinking_policy.cli import checks
+from thinking_policy.cli import checks, ros_checks
 from thinking_policy.cli import main as run_main
-from thinking_policy.cli.checks import FAIL, NOTE, OK
+from thinking_policy.cli.finding import FAIL, NOTE, OK
 from thinking_policy.situation.configuration import SignalConfig, SituationConfig
 
 CONFIG = SituationConfig(
@@ -32,7 +32,7 @@ def missing(*names):
 
 
 def test_without_rclpy_ros_fails_with_both_ways_to_get_it():
-    (finding,) = checks.check_ros(missing('rclpy'))
+    (finding,) = ros_checks.check_ros(missing('rclpy'))
     assert finding.status == FAIL
     assert 'setup.bash' in finding.remedy
     assert 'make setup' in finding.remedy
@@ -40,20 +40,20 @@ def test_without_rclpy_ros_fails_with_both_ways_to_get_it():
 
 def test_ros_is_tried_by_starting_a_node():
     pytest.importorskip('rclpy')
-    findings = checks.check_ros()
+    findings = ros_checks.check_ros()
     assert [finding.status for finding in findings] == [OK, OK]
     assert 'rmw' in findings[1].found
 
 
 def test_unbuilt_messages_fail_with_the_build_command():
-    finding = checks.check_messages(None, missing('thinking_policy.msg'))[0]
+    finding = ros_checks.check_messages(None, missing('thinking_policy.msg'))[0]
     assert finding.status == FAIL
     assert 'colcon build' in finding.remedy
 
 
 def test_a_message_package_that_the_configuration_needs_is_named(monkeypatch):
     monkeypatch.setenv('ROS_DISTRO', 'jazzy')
-    found = checks.check_messages(CONFIG, missing('sensor_msgs'))
+    found = ros_checks.check_messages(CONFIG, missing('sensor_msgs'))
     failed = [finding for finding in found if finding.status == FAIL]
     assert len(failed) == 2
     assert 'sensor_msgs/msg/Imu' in failed[0].found
@@ -65,7 +65,7 @@ def test_a_misspelt_message_is_told_from_a_missing_package():
     config = SituationConfig(
         signals=(SignalConfig('a', '/a', 'sensor_msgs/msg/Temprature', 'temperature'),)
     )
-    finding = checks.check_messages(config)[-1]
+    finding = ros_checks.check_messages(config)[-1]
     assert finding.found == 'sensor_msgs/msg/Temprature: sensor_msgs has no such message'
 
 
@@ -109,17 +109,17 @@ def test_a_file_that_is_no_policy_fails_with_its_reason(tmp_path):
 
 @pytest.mark.parametrize(('value', 'status'), [('', OK), ('7', OK), ('233', FAIL), ('x', FAIL)])
 def test_the_domain_has_to_be_a_number_that_dds_can_use(value, status):
-    assert checks.check_domain({'ROS_DOMAIN_ID': value})[0].status == status
+    assert ros_checks.check_domain({'ROS_DOMAIN_ID': value})[0].status == status
 
 
 def test_discovery_that_stays_on_this_machine_is_a_note():
-    findings = checks.check_domain({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
+    findings = ros_checks.check_domain({'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST'})
     assert findings[1].status == NOTE
     assert 'not heard' in findings[1].found
 
 
 def test_a_topic_of_another_type_fails():
-    findings = checks.check_topics(CONFIG, {'/motor': ['std_msgs/msg/Float32']})
+    findings = ros_checks.check_topics(CONFIG, {'/motor': ['std_msgs/msg/Float32']})
     assert findings[-1].status == FAIL
     assert findings[-1].found == (
         '/motor: expected sensor_msgs/msg/Temperature, found std_msgs/msg/Float32'
@@ -128,7 +128,7 @@ def test_a_topic_of_another_type_fails():
 
 def test_a_topic_that_nobody_publishes_is_compared_by_type():
     graph = {'/motor': ['sensor_msgs/msg/Temperature'], '/imu/data': ['sensor_msgs/msg/Imu']}
-    findings = checks.check_topics(CONFIG, graph)
+    findings = ros_checks.check_topics(CONFIG, graph)
     assert findings[0].found == '1 of 2 signal topics are published now'
     assert findings[1].status == NOTE
     assert findings[1].remedy == 'correct `topic`: sensor_msgs/msg/Imu is on /imu/data'
@@ -136,23 +136,23 @@ def test_a_topic_that_nobody_publishes_is_compared_by_type():
 
 def test_relative_topics_are_looked_for_in_the_namespace():
     graph = {'/r1/imu': ['sensor_msgs/msg/Imu'], '/motor': ['sensor_msgs/msg/Temperature']}
-    assert checks.check_topics(CONFIG, graph, '/r1')[0].found.startswith('2 of 2')
+    assert ros_checks.check_topics(CONFIG, graph, '/r1')[0].found.startswith('2 of 2')
 
 
 def test_a_robot_that_is_off_gives_one_note_and_no_failure():
-    (finding,) = checks.check_topics(CONFIG, {})
+    (finding,) = ros_checks.check_topics(CONFIG, {})
     assert finding.status == NOTE
 
 
 def test_extras_are_never_a_failure(monkeypatch):
-    monkeypatch.setattr(checks, '_version', lambda name: '')
+    monkeypatch.setattr(checks, 'version', lambda name: '')
     findings = checks.check_extras()
     assert {finding.status for finding in findings} == {NOTE}
     assert any("pip install 'thinking_policy[bags]'" in finding.remedy for finding in findings)
 
 
 def test_doctor_prints_json_lines_and_fails_where_something_failed(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(checks, 'LISTEN_S', 0.0)
+    monkeypatch.setattr(ros_checks, 'LISTEN_S', 0.0)
     path = tmp_path / 'policy.onnx'
     path.write_bytes(b'not a model')
     assert run_main(['doctor', '--policy', str(path), '--json']) == 1

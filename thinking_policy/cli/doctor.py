@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from thinking_policy.cli.checks import Finding
+    from thinking_policy.cli.finding import Finding
 
 EXAMPLES = """\b
 Examples:
@@ -45,7 +45,7 @@ def doctor(
 
     Each finding comes with its remedy. The exit code is 1 where something failed.
     """
-    from thinking_policy.cli.checks import FAIL  # NumPy and more, which --help need not
+    from thinking_policy.cli.finding import FAIL  # NumPy and more, which --help need not
 
     findings = _examine(config, policy, namespace)
     for finding in findings:
@@ -60,20 +60,21 @@ def doctor(
 
 
 def _examine(config_name: str, policy: Path | None, namespace: str) -> list[Finding]:
-    from thinking_policy.cli import checks
+    from thinking_policy.cli import checks, ros_checks
+    from thinking_policy.cli.finding import FAIL
 
     config, configuration = checks.check_configuration(config_name)
-    ros = checks.check_ros()
+    ros = ros_checks.check_ros()
     findings = [
         *checks.check_python(),
         *ros,
-        *checks.check_messages(config),
+        *ros_checks.check_messages(config),
         *configuration,
         *checks.check_policy(policy, config),
-        *checks.check_domain(os.environ),
+        *ros_checks.check_domain(os.environ),
     ]
-    if config is not None and all(finding.status != checks.FAIL for finding in ros):
-        findings += checks.check_topics(config, checks.published_topics(), namespace)
+    if config is not None and all(finding.status != FAIL for finding in ros):
+        findings += ros_checks.check_topics(config, ros_checks.published_topics(), namespace)
     return [*findings, *checks.check_extras()]
 
 
