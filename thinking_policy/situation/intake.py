@@ -153,6 +153,11 @@ class Intake:
         self._leave('used', int(len(rows) - rows.broken.sum()))
         return rows if len(rows) else None
 
+    def leave_out_empty(self) -> None:
+        """Count one message that was taken for a tick as empty instead."""
+        self.counts.used -= 1
+        self.counts.empty += 1
+
     def _read(
         self, columns: Columns, raws: list[bytes], received: list[int], period_ns: int
     ) -> tuple[Rows, NDArray[np.bool_]]:

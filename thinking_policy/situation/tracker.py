@@ -96,6 +96,10 @@ class SituationTracker:
             raise SituationError(
                 f'{topic}: expected {request.type} as configured, found {message_type.name}'
             )
+        try:
+            payload = payload_reader(request, message_type)
+        except SituationError as error:
+            raise SituationError(f'{topic}: {error}') from error
         readers = []
         for index in request.signals:
             signal = self.config.signals[index]
@@ -111,7 +115,7 @@ class SituationTracker:
                 tuple(readers),
                 stamp_reader(message_type),
                 request.by_header,
-                payload_reader(request, message_type),
+                payload,
             )
         )
 
@@ -247,8 +251,8 @@ class SituationTracker:
                     statuses += [(stamp, name, level) for name, level in payload]
                 if request.events and (code := topic_code(payload)):
                     events.append(Event(stamp, EventKind.TOPIC, code, request.topic, math.nan))
-                elif request.events:
-                    self._intakes[request.topic].counts.empty += 1
+                elif request.events and not request.mission:
+                    self._intakes[request.topic].leave_out_empty()
         events += self._diagnostics.at(statuses)
         events.sort(
             key=lambda event: (event.stamp_ns, event.kind, event.code, event.source, event.value)
