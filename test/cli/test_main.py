@@ -148,3 +148,18 @@ def test_ros_args_of_another_command_are_refused(capsys):
 def test_two_sources_exclude_each_other(words, capsys):
     assert run_main(['run', *words]) == 2
     assert 'exclude each other' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize('words', [['run'], ['watch']], ids=' '.join)
+def test_without_ros_one_line_says_both_ways_to_get_it(words):
+    code = (
+        'import sys\nsys.modules["rclpy"] = None\n'
+        f'from thinking_policy.cli import main\nraise SystemExit(main({words!r}))'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], capture_output=True, text=True, cwd='/', check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr.count('\n') == 1
+    assert 'setup.bash' in done.stderr
+    assert 'make setup' in done.stderr
