@@ -12,6 +12,12 @@ from thinking_policy.bags.reader import Bag, BagTopic, open_bag
 from thinking_policy.bags.replay import Replay, lockstep, replay_grid, situations_of
 
 __all__ = [
-    'Bag', 'BagError', 'BagTopic', 'Replay', 'lockstep', 'open_bag', 'replay_grid',
+    'Bag',
+    'BagError',
+    'BagTopic',
+    'Replay',
+    'lockstep',
+    'open_bag',
+    'replay_grid',
     'situations_of',
 ]

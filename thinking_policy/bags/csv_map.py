@@ -82,8 +82,9 @@ def load_csv_map(path: Path) -> CsvMap:
     try:
         document = yaml.safe_load(path.read_text(encoding='utf-8'))
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BagError(f'{path}: not a readable YAML file: {" ".join(str(error).split())}') \
-            from error
+        raise BagError(
+            f'{path}: not a readable YAML file: {" ".join(str(error).split())}'
+        ) from error
     values = _mapping(document, str(path))
     _refuse_unknown(values, [f.name for f in dataclasses.fields(CsvMap)], str(path))
     time = _fill(TimeColumn, values.get('time', {}), f'{path}: time')
@@ -92,14 +93,19 @@ def load_csv_map(path: Path) -> CsvMap:
     _check_timezone(time, path)
     columns = {
         str(name): _fill(Column, body, f'{path}: columns.{name}')
-        for name, body in _mapping(values.get('columns', {}), f'{path}: columns').items()}
+        for name, body in _mapping(values.get('columns', {}), f'{path}: columns').items()
+    }
     if not columns:
         raise BagError(f'{path}: columns is empty: expected column names with topic, type, field')
     constants = {
         str(topic): _mapping(body, f'{path}: constants.{topic}')
-        for topic, body in _mapping(values.get('constants', {}), f'{path}: constants').items()}
-    texts = {name: _text(values, name, path) for name in ('separator', 'decimal', 'encoding')
-             if name in values}
+        for topic, body in _mapping(values.get('constants', {}), f'{path}: constants').items()
+    }
+    texts = {
+        name: _text(values, name, path)
+        for name in ('separator', 'decimal', 'encoding')
+        if name in values
+    }
     if len(texts.get('separator', ',')) != 1:
         raise BagError(f'{path}: separator: expected one character, found {texts["separator"]!r}')
     return CsvMap(time, _checked(columns, constants, path), constants=constants, **texts)
@@ -111,8 +117,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f'; did you mean {" or ".join(repr(c) for c in close)}?' if close else ''
 
 
-def _checked(columns: Mapping[str, Column], constants: Mapping[str, Mapping[str, Any]],
-             path: Path) -> dict[str, Column]:
+def _checked(
+    columns: Mapping[str, Column], constants: Mapping[str, Mapping[str, Any]], path: Path
+) -> dict[str, Column]:
     """Complete what columns of one topic share, and refuse what contradicts itself."""
     shared: dict[str, dict[str, str]] = {}
     taken: dict[tuple[str, str], str] = {}
@@ -123,27 +130,33 @@ def _checked(columns: Mapping[str, Column], constants: Mapping[str, Mapping[str,
                 raise BagError(f'{where}.{key} is missing')
         place = column.topic, column.field
         if place in taken:
-            raise BagError(f'{where}: {column.topic} {column.field} is filled by '
-                           f'{taken[place]!r} already')
+            raise BagError(
+                f'{where}: {column.topic} {column.field} is filled by {taken[place]!r} already'
+            )
         taken[place] = name
         known = shared.setdefault(column.topic, {})
         for key in ('type', 'frame_id'):
             value = getattr(column, key)
             if value and known.setdefault(key, value) != value:
-                raise BagError(f'{where}.{key}: {value!r}, but another column of '
-                               f'{column.topic} says {known[key]!r}')
+                raise BagError(
+                    f'{where}.{key}: {value!r}, but another column of '
+                    f'{column.topic} says {known[key]!r}'
+                )
     for topic in constants:
         if topic not in shared:
-            raise BagError(f'{path}: constants.{topic}: no column has that topic'
-                           f'{did_you_mean(topic, shared)}')
+            raise BagError(
+                f'{path}: constants.{topic}: no column has that topic{did_you_mean(topic, shared)}'
+            )
     complete = {}
     for name, column in columns.items():
         known = shared[column.topic]
         if 'type' not in known:
-            raise BagError(f'{path}: columns.{name}.type is missing, such as '
-                           'sensor_msgs/msg/Temperature')
+            raise BagError(
+                f'{path}: columns.{name}.type is missing, such as sensor_msgs/msg/Temperature'
+            )
         complete[name] = dataclasses.replace(
-            column, type=known['type'], frame_id=known.get('frame_id', ''))
+            column, type=known['type'], frame_id=known.get('frame_id', '')
+        )
     return complete
 
 
@@ -151,8 +164,10 @@ def _check_timezone(time: TimeColumn, path: Path) -> None:
     try:
         ZoneInfo(time.timezone)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise BagError(f'{path}: time.timezone: expected a name such as UTC or Europe/Berlin, '
-                       f'found {time.timezone!r}') from error
+        raise BagError(
+            f'{path}: time.timezone: expected a name such as UTC or Europe/Berlin, '
+            f'found {time.timezone!r}'
+        ) from error
 
 
 def _fill(kind: Any, values: Any, where: str) -> Any:

@@ -42,7 +42,7 @@ def decompress(name: str, data: bytes, size: int) -> tuple[bytes, bool]:
     got = 0
     try:
         for start in range(0, len(data), _STEP):
-            blocks.append(decompressor.decompress(data[start:start + _STEP]))
+            blocks.append(decompressor.decompress(data[start : start + _STEP]))
             got += len(blocks[-1])
             if got >= size:
                 break

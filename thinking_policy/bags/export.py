@@ -71,10 +71,12 @@ class SituationArrays:
             'stamp_ns': np.array([s.stamp_ns for s in kept], np.int64),
             'tick': np.array([s.tick for s in kept], np.int64),
             'episode': np.array([s.episode for s in kept], np.str_),
-            'values': np.array([[r.value for r in s.readings] for s in kept],
-                               np.float64).reshape(-1, width),
-            'states': np.array([[r.state for r in s.readings] for s in kept],
-                               np.uint8).reshape(-1, width),
+            'values': np.array([[r.value for r in s.readings] for s in kept], np.float64).reshape(
+                -1, width
+            ),
+            'states': np.array([[r.state for r in s.readings] for s in kept], np.uint8).reshape(
+                -1, width
+            ),
             'signals': np.array(signals, np.str_),
             'event_row': np.array([row for row, _ in events], np.int64),
             'event_stamp_ns': np.array([e.stamp_ns for _, e in events], np.int64),
@@ -104,9 +106,16 @@ class SituationArrays:
             raise BagError(f'{path}: cannot be written: {error.strerror or error}') from error
 
 
-def export_situations(bag: Bag, config: SituationConfig, replay: Replay, path: Path, *,
-                      stride: int = 1, overwrite: bool = False,
-                      progress: Callable[[int], None] | None = None) -> SituationArrays:
+def export_situations(
+    bag: Bag,
+    config: SituationConfig,
+    replay: Replay,
+    path: Path,
+    *,
+    stride: int = 1,
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> SituationArrays:
     """Replay a bag to its end and write its situations.
 
     Args:
@@ -140,9 +149,15 @@ def _meta(bag: Bag, config: SituationConfig, replay: Replay, stride: int) -> dic
         'clock': replay.clock,
         'stride': stride,
         'configuration': _jsonable(dataclasses.asdict(config)),
-        'feeds': [{'topic': feed.topic, 'type': feed.type,
-                   'bag_topic': feed.source.name if feed.source else None,
-                   'problem': feed.problem} for feed in replay.feeds],
+        'feeds': [
+            {
+                'topic': feed.topic,
+                'type': feed.type,
+                'bag_topic': feed.source.name if feed.source else None,
+                'problem': feed.problem,
+            }
+            for feed in replay.feeds
+        ],
         'counters': _jsonable(dataclasses.asdict(replay.counters)),
         'problems': dict(bag.problems),
     }

@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Literal
@@ -59,9 +59,15 @@ class _Filler:
     builder: MessageBuilder
 
 
-def bag_from_csv(table: Path, csv_map: CsvMap, output: Path, *, storage: str = 'sqlite3',
-                 overwrite: bool = False,
-                 progress: Callable[[int], None] | None = None) -> CsvReport:
+def bag_from_csv(
+    table: Path,
+    csv_map: CsvMap,
+    output: Path,
+    *,
+    storage: str = 'sqlite3',
+    overwrite: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> CsvReport:
     """Write a bag with one message per row and topic, recorded and stamped at the row's time.
 
     The bag appears whole or not at all: it is written beside its place and then moved there.
@@ -86,8 +92,10 @@ def bag_from_csv(table: Path, csv_map: CsvMap, output: Path, *, storage: str = '
     report = CsvReport()
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        with (tempfile.TemporaryDirectory(prefix='.from_csv_', dir=output.parent) as folder,
-              table.open(newline='', encoding=csv_map.encoding) as file):
+        with (
+            tempfile.TemporaryDirectory(prefix='.from_csv_', dir=output.parent) as folder,
+            table.open(newline='', encoding=csv_map.encoding) as file,
+        ):
             made = Path(folder) / output.name
             rows = csv.reader(file, delimiter=csv_map.separator)
             _write(rows, table, csv_map, made, StoragePlugin[storage.upper()], report, progress)
@@ -99,14 +107,22 @@ def bag_from_csv(table: Path, csv_map: CsvMap, output: Path, *, storage: str = '
     except OSError as error:
         raise BagError(f'{error.filename or table}: {error.strerror or error}') from error
     except (UnicodeError, LookupError, csv.Error) as error:
-        raise BagError(f'{table}: not a table in encoding {csv_map.encoding} with separator '
-                       f'{csv_map.separator!r}: {error}') from error
+        raise BagError(
+            f'{table}: not a table in encoding {csv_map.encoding} with separator '
+            f'{csv_map.separator!r}: {error}'
+        ) from error
     return report
 
 
-def _write(rows: Iterator[list[str]], table: Path, csv_map: CsvMap, made: Path,
-           plugin: StoragePlugin, report: CsvReport,
-           progress: Callable[[int], None] | None) -> None:
+def _write(
+    rows: Iterator[list[str]],
+    table: Path,
+    csv_map: CsvMap,
+    made: Path,
+    plugin: StoragePlugin,
+    report: CsvReport,
+    progress: Callable[[int], None] | None,
+) -> None:
     heading = [name.strip() for name in next(rows, [])]
     time_place = _find_column(csv_map.time.column, heading, table, csv_map)
     store = get_typestore(Stores.ROS2_JAZZY)
@@ -114,9 +130,11 @@ def _write(rows: Iterator[list[str]], table: Path, csv_map: CsvMap, made: Path,
     read_time = _time_reader(csv_map.time)
     with Writer(made, version=_METADATA_VERSION, storage_plugin=plugin) as writer:
         connections = {
-            filler.topic: writer.add_connection(filler.topic, filler.columns[0].type,
-                                                typestore=store)
-            for filler in fillers}
+            filler.topic: writer.add_connection(
+                filler.topic, filler.columns[0].type, typestore=store
+            )
+            for filler in fillers
+        }
         latest = -1
         for row in rows:
             if not row:
@@ -128,8 +146,9 @@ def _write(rows: Iterator[list[str]], table: Path, csv_map: CsvMap, made: Path,
             try:
                 stamp = read_time(row[time_place].strip())
             except (ValueError, OverflowError, InvalidOperation):
-                report.problems[f'rows whose {csv_map.time.column} is not '
-                                f'{csv_map.time.format}'] += 1
+                report.problems[
+                    f'rows whose {csv_map.time.column} is not {csv_map.time.format}'
+                ] += 1
                 continue
             if stamp < latest:
                 report.problems['rows earlier than the one before, written in their place'] += 1
@@ -143,8 +162,9 @@ def _write(rows: Iterator[list[str]], table: Path, csv_map: CsvMap, made: Path,
                 progress(report.rows)
 
 
-def _message(filler: _Filler, row: list[str], csv_map: CsvMap, stamp: int,
-             problems: Counter[str]) -> bytes | None:
+def _message(
+    filler: _Filler, row: list[str], csv_map: CsvMap, stamp: int, problems: Counter[str]
+) -> bytes | None:
     """Return the message of one topic; None where the row holds nothing for it."""
     numbers = []
     for place, column, name in zip(filler.places, filler.columns, filler.names, strict=True):
@@ -166,8 +186,7 @@ def _message(filler: _Filler, row: list[str], csv_map: CsvMap, stamp: int,
         return None
 
 
-def _fillers(heading: list[str], table: Path, csv_map: CsvMap,
-             report: CsvReport) -> list[_Filler]:
+def _fillers(heading: list[str], table: Path, csv_map: CsvMap, report: CsvReport) -> list[_Filler]:
     store = get_typestore(Stores.ROS2_JAZZY)
     by_topic: dict[str, list[tuple[int, Column, str]]] = {}
     missing = []
@@ -182,14 +201,26 @@ def _fillers(heading: list[str], table: Path, csv_map: CsvMap,
     for topic, entries in by_topic.items():
         kind = type_name(entries[0][1].type)
         if kind not in store.fielddefs:
-            raise BagError(f'{topic}: unknown message type {kind!r}'
-                           f'{did_you_mean(kind, store.fielddefs)}')
+            raise BagError(
+                f'{topic}: unknown message type {kind!r}{did_you_mean(kind, store.fielddefs)}'
+            )
         columns = tuple(column for _, column, _ in entries)
-        fillers.append(_Filler(
-            topic, tuple(place for place, _, _ in entries), columns,
-            tuple(name for _, _, name in entries),
-            MessageBuilder(store, kind, [column.field for column in columns],
-                           csv_map.constants.get(topic, {}), columns[0].frame_id, topic)))
+        fillers.append(
+            _Filler(
+                topic,
+                tuple(place for place, _, _ in entries),
+                columns,
+                tuple(name for _, _, name in entries),
+                MessageBuilder(
+                    store,
+                    kind,
+                    [column.field for column in columns],
+                    csv_map.constants.get(topic, {}),
+                    columns[0].frame_id,
+                    topic,
+                ),
+            )
+        )
     return fillers
 
 
@@ -198,10 +229,13 @@ def _find_column(name: str, heading: list[str], table: Path, csv_map: CsvMap) ->
         return heading.index(name)
     if len(heading) < 2:
         found = heading[0][:80] if heading else ''
-        raise BagError(f'{table}: expected columns separated by {csv_map.separator!r}, found one: '
-                       f'{found!r}; set separator in the map')
-    raise BagError(f'{table}: no column {name!r}{did_you_mean(name, heading)} '
-                   f'There are: {", ".join(heading)}')
+        raise BagError(
+            f'{table}: expected columns separated by {csv_map.separator!r}, found one: '
+            f'{found!r}; set separator in the map'
+        )
+    raise BagError(
+        f'{table}: no column {name!r}{did_you_mean(name, heading)} There are: {", ".join(heading)}'
+    )
 
 
 def _number(cell: str, decimal: str) -> float:
@@ -218,11 +252,14 @@ def _time_reader(time: TimeColumn) -> Callable[[str], int]:
         factor = Decimal(10) ** TIME_UNITS[time.format]
         return lambda cell: int(Decimal(cell) * factor)
     zone = ZoneInfo(time.timezone)
-    epoch = datetime(1970, 1, 1, tzinfo=UTC)
+    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
     def read(cell: str) -> int:
-        moment = datetime.fromisoformat(cell) if time.format == 'iso' \
+        moment = (
+            datetime.fromisoformat(cell)
+            if time.format == 'iso'
             else datetime.strptime(cell, time.format)
+        )
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=zone)
         since = moment - epoch

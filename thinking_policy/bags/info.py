@@ -51,12 +51,15 @@ class SignalInfo:
     problem: str
 
 
-def inspect_signals(bag: Bag, config: SituationConfig,
-                    namespace: str = '') -> tuple[SignalInfo, ...]:
+def inspect_signals(
+    bag: Bag, config: SituationConfig, namespace: str = ''
+) -> tuple[SignalInfo, ...]:
     """Tell for each signal what would feed it, or why nothing would."""
     tracker = SituationTracker(config)
-    feeds = {feed.topic: feed for feed in match_topics(
-        bag, [(r.topic, r.type) for r in tracker.requests], namespace)}
+    feeds = {
+        feed.topic: feed
+        for feed in match_topics(bag, [(r.topic, r.type) for r in tracker.requests], namespace)
+    }
     signals = []
     for signal in config.signals:
         if not signal.topic:
@@ -69,13 +72,18 @@ def inspect_signals(bag: Bag, config: SituationConfig,
                 tracker.bind(feed.topic, feed.source.message_type)
             except SituationError as error:
                 problem = str(error)
-        signals.append(SignalInfo(
-            signal.name, signal.topic, feed.source.name if feed.source else '', problem))
+        signals.append(
+            SignalInfo(signal.name, signal.topic, feed.source.name if feed.source else '', problem)
+        )
     return tuple(signals)
 
 
-def inspect_feeds(bag: Bag, config: SituationConfig, namespace: str = '',
-                  progress: Callable[[int], None] | None = None) -> tuple[FeedInfo, ...]:
+def inspect_feeds(
+    bag: Bag,
+    config: SituationConfig,
+    namespace: str = '',
+    progress: Callable[[int], None] | None = None,
+) -> tuple[FeedInfo, ...]:
     """Read the configured topics once and measure rates and clocks.
 
     Args:
@@ -97,8 +105,10 @@ def inspect_feeds(bag: Bag, config: SituationConfig, namespace: str = '',
             progress(count)
     return tuple(
         meters[feed.source.name].result(feed)
-        if not feed.problem and feed.source is not None else FeedInfo(feed)
-        for feed in feeds)
+        if not feed.problem and feed.source is not None
+        else FeedInfo(feed)
+        for feed in feeds
+    )
 
 
 def advice(bag: Bag, config: SituationConfig, feeds: tuple[FeedInfo, ...]) -> tuple[str, ...]:
@@ -111,17 +121,23 @@ def advice(bag: Bag, config: SituationConfig, feeds: tuple[FeedInfo, ...]) -> tu
     for info in feeds:
         topic = info.feed.topic
         if info.messages and info.unstamped == info.messages and topic in by_header:
-            lines.append(f'{topic}: no header stamp in any message; the receive time counts '
-                         '(time_source: receive says so)')
+            lines.append(
+                f'{topic}: no header stamp in any message; the receive time counts '
+                '(time_source: receive says so)'
+            )
         if info.offset_s is None or topic not in by_header:
             continue
         _, median, greatest = info.offset_s
         if abs(median) > jump_s and not has_clock:
-            lines.append(f'{topic}: header time is another clock than record time '
-                         f'({median:+.1f} s); use time_source: receive')
+            lines.append(
+                f'{topic}: header time is another clock than record time '
+                f'({median:+.1f} s); use time_source: receive'
+            )
         elif greatest > config.lateness_s and abs(median) <= jump_s:
-            lines.append(f'{topic}: some messages come {greatest:.3f} s after their header time, '
-                         f'later than lateness_s {config.lateness_s}: those are dropped as late')
+            lines.append(
+                f'{topic}: some messages come {greatest:.3f} s after their header time, '
+                f'later than lateness_s {config.lateness_s}: those are dropped as late'
+            )
     return tuple(lines)
 
 
@@ -163,7 +179,7 @@ class _Meter:
             return
         self._low = min(self._low, int(offsets.min()))
         self._high = max(self._high, int(offsets.max()))
-        self._sample = np.concatenate([self._sample, offsets[::self._stride]])
+        self._sample = np.concatenate([self._sample, offsets[:: self._stride]])
         while len(self._sample) > _SAMPLE:
             self._sample = self._sample[::2]
             self._stride *= 2
@@ -176,5 +192,10 @@ class _Meter:
         if len(self._sample):
             offset = self._low / 1e9, float(np.median(self._sample)) / 1e9, self._high / 1e9
         return FeedInfo(
-            feed, self._count, (self._count - 1) / span_s if span_s > 0 else 0.0,
-            self._gap / 1e9, self._unstamped, offset)
+            feed,
+            self._count,
+            (self._count - 1) / span_s if span_s > 0 else 0.0,
+            self._gap / 1e9,
+            self._unstamped,
+            offset,
+        )

@@ -85,17 +85,20 @@ def kind_of(path: Path) -> str:
     if head.startswith(b'version https://git-lfs'):
         raise BagError(
             f'{path}: a Git LFS pointer, not the bag itself{_lfs_size(head)}; '
-            'fetch it with: git lfs pull')
+            'fetch it with: git lfs pull'
+        )
     if head.startswith(b'/annex/objects/') or b'.git/annex/objects/' in head:
         raise BagError(f'{path}: a git-annex pointer, not the bag itself; run: git annex get')
     if head.startswith(b'#ROSBAG'):
         version = head.split(b'\n')[0].decode('ascii', 'replace')
         raise BagError(
             f'{path}: expected a ROS 1 bag of version 2.0, found {version!r}; '
-            'convert it with: rosbag fix')
+            'convert it with: rosbag fix'
+        )
     raise BagError(
         f'{path}: not a bag: expected SQLite, MCAP or #ROSBAG V2.0, '
-        f'found a file that begins with {head[:12]!r}')
+        f'found a file that begins with {head[:12]!r}'
+    )
 
 
 def has_write_ahead_log(path: Path) -> bool:
@@ -110,7 +113,8 @@ def has_write_ahead_log(path: Path) -> bool:
 def _locate_in_folder(folder: Path) -> Located:
     present = sorted(
         (p for p in folder.iterdir() if p.is_file() and p.name.endswith(SUFFIXES)),
-        key=lambda p: _split_order(p.name))
+        key=lambda p: _split_order(p.name),
+    )
     notes: Counter[str] = Counter()
     metadata = _read_metadata(folder / METADATA, notes)
     named = [name for name in _list(metadata.get('relative_file_paths')) if isinstance(name, str)]
@@ -120,8 +124,10 @@ def _locate_in_folder(folder: Path) -> Located:
     if not files and not present:
         raise BagError(f'{folder}: {_why_no_bag(folder, missing)}')
     if not files and len({_stem(file.name) for file in present}) > 1:
-        raise BagError(f'{folder}: several recordings without {METADATA}: '
-                       f'{", ".join(file.name for file in present[:4])}; name one of them')
+        raise BagError(
+            f'{folder}: several recordings without {METADATA}: '
+            f'{", ".join(file.name for file in present[:4])}; name one of them'
+        )
     for name in missing:
         notes[f'{METADATA} names {name}, which is not there'] += 1
     for file in present:
@@ -193,8 +199,11 @@ def _split_order(name: str) -> tuple[tuple[str, str], int, str]:
 
 def _why_no_bag(folder: Path, missing: Sequence[str]) -> str:
     children = sorted(folder.iterdir())
-    inner = [p.name for p in children if p.is_dir() and any(
-        c.name == METADATA or c.name.endswith(SUFFIXES) for c in p.iterdir())]
+    inner = [
+        p.name
+        for p in children
+        if p.is_dir() and any(c.name == METADATA or c.name.endswith(SUFFIXES) for c in p.iterdir())
+    ]
     ros1 = [p.name for p in children if p.suffix == '.bag']
     hint = ''
     if inner:
@@ -202,8 +211,10 @@ def _why_no_bag(folder: Path, missing: Sequence[str]) -> str:
     elif ros1:
         hint = f'; ROS 1 bags are named one by one, such as {folder / ros1[0]}'
     if missing:
-        return (f'{METADATA} names {", ".join(missing[:3])}{" ..." if missing[3:] else ""}, '
-                f'none of them is in the folder{hint or "; copy the storage files beside it"}')
+        return (
+            f'{METADATA} names {", ".join(missing[:3])}{" ..." if missing[3:] else ""}, '
+            f'none of them is in the folder{hint or "; copy the storage files beside it"}'
+        )
     names = [p.name for p in children[:3]]
     found = f'found {", ".join(names)}{" ..." if children[3:] else ""}' if names else 'it is empty'
     return f'not a bag: expected *.db3, *.mcap or {METADATA} in the folder, {found}{hint}'

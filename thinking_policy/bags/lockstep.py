@@ -70,14 +70,16 @@ Step = Play | Advance
 def replay_grid(config: SituationConfig) -> ReplayGrid:
     """Return the grid on which a configuration's situations are due."""
     header = config.time_source == 'header' or any(
-        signal.time_source == 'header' for signal in config.signals)
+        signal.time_source == 'header' for signal in config.signals
+    )
     return ReplayGrid(
         config.tick_period_ns,
         round(config.lateness_s * 1e9) if header else 0,
         # A tick longer than the jump would make every tick one.
         max(round(config.clock_jump_s * 1e9), 2 * config.tick_period_ns),
         # Within the idle gap an episode goes on, so it is walked however long it is.
-        round(max(LONGEST_SILENCE_S, config.episode.idle_gap_s) * 1e9))
+        round(max(LONGEST_SILENCE_S, config.episode.idle_gap_s) * 1e9),
+    )
 
 
 def clock_of(bag: Bag, clock: str = 'auto') -> str:
@@ -95,8 +97,9 @@ def clock_of(bag: Bag, clock: str = 'auto') -> str:
     return 'clock' if usable and clock != 'record' else 'record'
 
 
-def lockstep(bag: Bag, topics: Collection[str], grid: ReplayGrid,
-             clock: str = 'auto') -> Iterator[Step]:
+def lockstep(
+    bag: Bag, topics: Collection[str], grid: ReplayGrid, clock: str = 'auto'
+) -> Iterator[Step]:
     """Yield messages and clock values in the order of replay.
 
     The clock starts with the first tick that ends at or after the bag's first message, of any

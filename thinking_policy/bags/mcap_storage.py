@@ -4,10 +4,11 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -34,9 +35,18 @@ _RECORD = struct.Struct('<BQ')  # operation, length of what follows
 _MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
 _CHUNK = struct.Struct('<QQQII')  # first and last time, size, checksum, length of the next word
 _MAGIC_LENGTH = 8
+_LATEST = 2**63 - 1  # times are signed everywhere else
 _RUN = 2**20  # bytes of messages outside chunks that are taken together
-_BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError, IndexError,
-           MemoryError, OverflowError)
+_BROKEN = (
+    McapError,
+    struct.error,
+    UnicodeDecodeError,
+    ValueError,
+    KeyError,
+    IndexError,
+    MemoryError,
+    OverflowError,
+)
 
 
 @dataclass(frozen=True)
@@ -71,32 +81,38 @@ class McapStorage:
         self._schemas: dict[int, mcap.records.Schema] = {}
         self._counts: Counter[int] = Counter()
         self._pieces: list[_Piece] = []
-        self._topics: dict[int, str] = {}
         self._said: set[tuple[int, str]] = set()
         summary = self._read_summary()
         if summary is None or not self._take(summary):
             self._scan()
         self.start_ns = min((piece.start_ns for piece in self._pieces), default=None)
         self.end_ns = max((piece.end_ns for piece in self._pieces), default=None)
-        self.channels = tuple(self._describe(channel) for channel in self._channels.values())
+        self._described = {i: self._describe(c) for i, c in self._channels.items()}
+        self.channels = tuple(self._described.values())
         self.definitions = tuple(
-            Definition(printable(schema.name),
-                       'ros2idl' if schema.encoding in ('ros2idl', 'omgidl') else schema.encoding,
-                       schema.data.decode('utf-8', 'replace'))
-            for schema in self._schemas.values() if schema.encoding)
+            Definition(
+                printable(schema.name),
+                'ros2idl' if schema.encoding in ('ros2idl', 'omgidl') else schema.encoding,
+                schema.data.decode('utf-8', 'replace'),
+            )
+            for schema in self._schemas.values()
+            if schema.encoding
+        )
         if not self._channels and self.problems:
             self.close()
             reasons = '; '.join(what.removeprefix(f'{name}: ') for what in self.problems)
             raise BagError(f'{name}: no message can be read: {reasons}; copy the file again')
 
-    def messages(self, topics: Collection[str]) -> Iterator[Item]:
-        """Yield the messages of some topics in order of log time."""
-        self._topics = {i: topic for i, channel in self._channels.items()
-                        if (topic := printable(channel.topic)) in topics}
-        wanted = self._topics.keys()
+    def messages(self, channels: Collection[Channel]) -> Iterator[Item]:
+        """Yield messages in order of log time."""
+        topics = {
+            i: channel.topic for i, channel in self._described.items() if channel in channels
+        }
         yield from in_order_of_time(
-            Source(piece.start_ns, self._opener(piece)) for piece in self._pieces
-            if piece.channels is None or piece.channels & wanted)
+            Source(piece.start_ns, functools.partial(self._load, piece, topics))
+            for piece in self._pieces
+            if piece.channels is None or piece.channels & topics.keys()
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -104,8 +120,12 @@ class McapStorage:
 
     def _describe(self, channel: mcap.records.Channel) -> Channel:
         schema = self._schemas.get(channel.schema_id)
-        return Channel(printable(channel.topic), printable(schema.name) if schema else '',
-                       self._counts[channel.id], printable(channel.message_encoding))
+        return Channel(
+            printable(channel.topic),
+            printable(schema.name) if schema else '',
+            self._counts[channel.id],
+            printable(channel.message_encoding),
+        )
 
     def _read_summary(self) -> Summary | None:
         try:
@@ -120,8 +140,9 @@ class McapStorage:
             return False
         if not summary.channels.keys() >= statistics.channel_message_counts.keys():
             return False
-        if any(c.schema_id and c.schema_id not in summary.schemas
-               for c in summary.channels.values()):
+        if any(
+            c.schema_id and c.schema_id not in summary.schemas for c in summary.channels.values()
+        ):
             return False
         self._channels, self._schemas = dict(summary.channels), dict(summary.schemas)
         self._counts.update(statistics.channel_message_counts)
@@ -129,9 +150,16 @@ class McapStorage:
             if index.chunk_start_offset + index.chunk_length > self._size:
                 return False
             if index.message_end_time or index.message_index_offsets:  # else: holds no message
-                self._pieces.append(_Piece(
-                    index.message_start_time, index.message_end_time, index.chunk_start_offset,
-                    index.chunk_length, True, frozenset(index.message_index_offsets) or None))
+                self._pieces.append(
+                    _Piece(
+                        min(index.message_start_time, _LATEST),
+                        min(index.message_end_time, _LATEST),
+                        index.chunk_start_offset,
+                        index.chunk_length,
+                        True,
+                        frozenset(index.message_index_offsets) or None,
+                    )
+                )
         return True
 
     def _scan(self) -> None:
@@ -153,8 +181,9 @@ class McapStorage:
             size = _RECORD.size + length
             ended = operation in (Opcode.DATA_END, Opcode.FOOTER)
             if operation == 0 or position + size > self._size:
-                self.problems[f'{self._name}: the file is cut at byte {self._size:,}, '
-                              'read up to there'] += 1
+                self.problems[
+                    f'{self._name}: the file is cut at byte {self._size:,}, read up to there'
+                ] += 1
                 ended, size = True, self._size - position
                 if in_run:
                     self._survey(run_start, self._size - run_start, chunk=False)
@@ -169,6 +198,8 @@ class McapStorage:
             try:
                 if operation == Opcode.MESSAGE:
                     channel, _, stamp, _ = _MESSAGE.unpack_from(body)
+                    if stamp > _LATEST:
+                        continue
                     low, high = min(low, stamp), max(high, stamp)
                     inside.add(channel)
                     self._counts[channel] += 1
@@ -183,20 +214,21 @@ class McapStorage:
         if inside:
             self._pieces.append(_Piece(low, high, offset, length, chunk, frozenset(inside)))
 
-    def _opener(self, piece: _Piece) -> Callable[[], list[Item]]:
-        return lambda: self._load(piece)
-
-    def _load(self, piece: _Piece) -> list[Item]:
+    def _load(self, piece: _Piece, topics: Mapping[int, str]) -> list[Item]:
         """Return the wanted messages of one piece, in order."""
         items: list[Item] = []
-        topics, unpack, size = self._topics, _MESSAGE.unpack_from, _MESSAGE.size
+        unpack, size = _MESSAGE.unpack_from, _MESSAGE.size
         message = int(Opcode.MESSAGE)
         for operation, body in self._records(piece.offset, piece.length, piece.chunk):
             if operation == message and len(body) >= size:
                 channel, _, stamp, _ = unpack(body)
                 topic = topics.get(channel)
-                if topic is not None:
+                if topic is None:
+                    continue
+                if stamp <= _LATEST:
                     items.append((topic, stamp, bytes(body[size:])))
+                else:
+                    self._say(piece.offset, 'messages with a time after the year 2262, left out')
         items.sort(key=_stamp)
         return items
 
@@ -212,15 +244,15 @@ class McapStorage:
             if position + size > end:
                 self._say(offset, 'chunk cut, read up to the cut')
                 return
-            yield operation, view[position:position + size]
+            yield operation, view[position : position + size]
             position += size
 
     def _unpack_chunk(self, offset: int, record: bytes) -> bytes:
         try:
             _, _, size, checksum, word = _CHUNK.unpack_from(record, _RECORD.size)
             start = _RECORD.size + _CHUNK.size
-            compression = record[start:start + word].decode('ascii')
-            packed = record[start + word + 8:]
+            compression = record[start : start + word].decode('ascii')
+            packed = record[start + word + 8 :]
             data, whole = decompress(compression, packed, size)
         except _BROKEN as error:
             self._say(offset, f'chunk cannot be read ({error})')

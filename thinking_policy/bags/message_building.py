@@ -31,8 +31,15 @@ Tree = dict[Any, Any]
 class MessageBuilder:
     """Makes messages of one type in which some fields change from row to row."""
 
-    def __init__(self, store: Typestore, type_name: str, paths: Sequence[str],
-                 constants: Mapping[str, Any], frame_id: str, where: str) -> None:
+    def __init__(
+        self,
+        store: Typestore,
+        type_name: str,
+        paths: Sequence[str],
+        constants: Mapping[str, Any],
+        frame_id: str,
+        where: str,
+    ) -> None:
         """Check the paths against the type.
 
         Args:
@@ -53,15 +60,18 @@ class MessageBuilder:
         self._constants = [(self._steps(path), value) for path, value in constants.items()]
         self._has_header = any(
             name == 'header' and kind == (Nodetype.NAME, _HEADER)
-            for name, kind in store.fielddefs[type_name][1])
+            for name, kind in store.fielddefs[type_name][1]
+        )
         self._frame_id = frame_id
-        self.whole_numbers = [self._is_whole(steps, path)
-                              for steps, path in zip(self._paths, paths, strict=True)]
+        self.whole_numbers = [
+            self._is_whole(steps, path) for steps, path in zip(self._paths, paths, strict=True)
+        ]
         try:
             self.build([0.0] * len(paths), 0)
         except (ValueError, TypeError, OverflowError, AttributeError) as error:
-            raise BagError(f'{where}: the constants {dict(constants)} do not fit into '
-                           f'{type_name} ({error})') from error
+            raise BagError(
+                f'{where}: the constants {dict(constants)} do not fit into {type_name} ({error})'
+            ) from error
 
     def build(self, numbers: Sequence[float], stamp_ns: int) -> bytes:
         """Return the serialized message with one number per path.
@@ -85,8 +95,9 @@ class MessageBuilder:
             raise ValueError(str(error)) from error
 
     def _message(self, name: str, tree: Tree) -> Any:
-        values = [self._value(kind, tree.get(field))
-                  for field, kind in self._store.fielddefs[name][1]]
+        values = [
+            self._value(kind, tree.get(field)) for field, kind in self._store.fielddefs[name][1]
+        ]
         return self._store.types[name](*values)
 
     def _value(self, kind: FieldDesc, given: Any) -> Any:
@@ -116,8 +127,10 @@ class MessageBuilder:
             if isinstance(step.key, int) and step.key <= _LARGEST_INDEX:
                 steps.append(step.key)
             elif step.key is not None:
-                raise BagError(f'{self._where}: {path}: expected an index up to '
-                               f'{_LARGEST_INDEX}, found {step.key!r}')
+                raise BagError(
+                    f'{self._where}: {path}: expected an index up to '
+                    f'{_LARGEST_INDEX}, found {step.key!r}'
+                )
         return steps
 
     def _is_whole(self, steps: Sequence[str | int], path: str) -> bool:
@@ -131,12 +144,15 @@ class MessageBuilder:
                 continue
             fields = dict(self._store.fielddefs[kind[1]][1]) if kind[0] == Nodetype.NAME else {}
             if step not in fields:
-                raise BagError(f'{self._where}: {path}: {self._type} has no such field; there '
-                               f'{"are " + ", ".join(fields) if fields else "is nothing inside"}')
+                raise BagError(
+                    f'{self._where}: {path}: {self._type} has no such field; there '
+                    f'{"are " + ", ".join(fields) if fields else "is nothing inside"}'
+                )
             kind = fields[step]
         if kind[0] != Nodetype.BASE or kind[1][0] in ('string', 'wstring'):
-            raise BagError(f'{self._where}: {path}: not a number in {self._type}; '
-                           'name one inside it')
+            raise BagError(
+                f'{self._where}: {path}: not a number in {self._type}; name one inside it'
+            )
         return not str(kind[1][0]).startswith('float')
 
 

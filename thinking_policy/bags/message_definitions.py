@@ -35,8 +35,16 @@ if TYPE_CHECKING:
 _DISTRIBUTIONS = (Stores.ROS2_JAZZY, Stores.ROS2_HUMBLE, Stores.ROS1_NOETIC)
 _HEADER = 'std_msgs/msg/Header'
 _IDL_SEPARATOR = '=' * 80 + '\n'
-_UNPARSABLE = (TypesysError, SituationError, ValueError, LookupError, AssertionError,
-               RecursionError, TypeError, AttributeError)
+_UNPARSABLE = (
+    TypesysError,
+    SituationError,
+    ValueError,
+    LookupError,
+    AssertionError,
+    RecursionError,
+    TypeError,
+    AttributeError,
+)
 
 
 class TypeCatalog:
@@ -103,8 +111,11 @@ class TypeCatalog:
         own = self._own_types(name)
         if name not in own:
             return None
-        times = {key: value for key, value in _distribution(Stores.ROS2_JAZZY).items()
-                 if key.startswith('builtin_interfaces/')}
+        times = {
+            key: value
+            for key, value in _distribution(Stores.ROS2_JAZZY).items()
+            if key.startswith('builtin_interfaces/')
+        }
         store = get_typestore(Stores.EMPTY)
         try:
             store.register({**times, **own})
@@ -125,8 +136,14 @@ def type_name(name: str) -> str:
 def _convert(store: Typestore, name: str, raw: bytes) -> bytes:
     try:
         return bytes(store.ros1_to_cdr(raw, name))
-    except (SerdeError, struct.error, LookupError, AssertionError, OverflowError,
-            MemoryError) as error:
+    except (
+        SerdeError,
+        struct.error,
+        LookupError,
+        AssertionError,
+        OverflowError,
+        MemoryError,
+    ) as error:
         raise ValueError(str(error)) from error
 
 

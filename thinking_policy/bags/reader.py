@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack
@@ -18,8 +19,10 @@ from thinking_policy.bags.message_definitions import TypeCatalog, type_name
 from thinking_policy.bags.ros1_storage import Ros1Storage
 from thinking_policy.bags.sqlite_storage import SqliteStorage
 from thinking_policy.bags.staging import stage
-from thinking_policy.bags.storage import Item, Source, Storage, in_order_of_time
+from thinking_policy.bags.storage import Channel, Item, Source, Storage, in_order_of_time
 from thinking_policy.situation.message_types import MessageType
+
+_SERIALIZATIONS = ('cdr', 'ros1')
 
 
 @dataclass(frozen=True)
@@ -57,16 +60,17 @@ class Bag:
         self._storages = _open_storages(path, located, stack, self.problems)
         self.formats = tuple(sorted({kind for kind, _ in self._storages}))
         self._catalog = TypeCatalog(
-            definition for _, storage in self._storages for definition in storage.definitions)
+            definition for _, storage in self._storages for definition in storage.definitions
+        )
         self._types = _type_of_each_topic(self._storages, self.problems)
         counts: Counter[str] = Counter()
         for _, storage in self._storages:
-            for channel in storage.channels:
-                if type_name(channel.type) == self._types.get(channel.topic):
-                    counts[channel.topic] += channel.count
+            for channel in filter(self._readable, storage.channels):
+                counts[channel.topic] += channel.count
         self.topics = tuple(
             BagTopic(name, kind, counts[name], self._catalog.message_type(kind))
-            for name, kind in sorted(self._types.items()))
+            for name, kind in sorted(self._types.items())
+        )
         self.message_count = counts.total()
         starts = [s.start_ns for _, s in self._storages if s.start_ns is not None]
         ends = [s.end_ns for _, s in self._storages if s.end_ns is not None]
@@ -90,8 +94,16 @@ class Bag:
         """
         wanted = frozenset(self._types if topics is None else topics) & self._types.keys()
         sources = [
-            Source(storage.start_ns, lambda s=storage: s.messages(wanted))  # type: ignore[misc]
-            for _, storage in self._storages if storage.start_ns is not None]
+            Source(
+                storage.start_ns,
+                functools.partial(
+                    storage.messages,
+                    {c for c in storage.channels if c.topic in wanted and self._readable(c)},
+                ),
+            )
+            for _, storage in self._storages
+            if storage.start_ns is not None
+        ]
         try:
             if 'ros1' in self.formats:
                 yield from self._converted(in_order_of_time(sources))
@@ -99,6 +111,11 @@ class Bag:
                 yield from self._unpacked(in_order_of_time(sources))
         finally:
             self._collect()
+
+    def _readable(self, channel: Channel) -> bool:
+        return channel.serialization in _SERIALIZATIONS and (
+            type_name(channel.type) == self._types[channel.topic]
+        )
 
     def _unpacked(self, items: Iterator[Item]) -> Iterator[Item]:
         for item in items:
@@ -116,8 +133,9 @@ class Bag:
         for topic, stamp, raw in items:
             convert = converters[topic]
             if convert is None:
-                self.problems[f'{topic}: unknown type {self._types[topic]}, '
-                              'cannot be turned into CDR'] += 1
+                self.problems[
+                    f'{topic}: unknown type {self._types[topic]}, cannot be turned into CDR'
+                ] += 1
                 continue
             try:
                 yield topic, stamp, convert(raw)
@@ -131,12 +149,16 @@ class Bag:
 
     def _compare(self, located: Located) -> None:
         """Say where metadata.yaml promises more than there is."""
-        have = {topic.name: topic.count for topic in self.topics}
+        have: Counter[str] = Counter()
+        for _, storage in self._storages:
+            for channel in storage.channels:
+                have[channel.topic] += channel.count
         for name, expected in located.expected.items():
-            lost = expected - have.get(name, 0)
+            lost = expected - have[name]
             if lost > 0:
-                self.problems[f'{name}: metadata.yaml promises {expected} messages, '
-                              f'{have.get(name, 0)} can be read'] += lost
+                self.problems[
+                    f'{name}: metadata.yaml promises {expected} messages, {have[name]} can be read'
+                ] += lost
 
     def close(self) -> None:
         """Close the files and remove temporary copies."""
@@ -172,8 +194,9 @@ def open_bag(path: Path | str) -> Bag:
         raise
 
 
-def _open_storages(path: Path, located: Located, stack: ExitStack,
-                   problems: Counter[str]) -> list[tuple[str, Storage]]:
+def _open_storages(
+    path: Path, located: Located, stack: ExitStack, problems: Counter[str]
+) -> list[tuple[str, Storage]]:
     storages: list[tuple[str, Storage]] = []
     reasons: list[str] = []
     for file in located.files:
@@ -201,21 +224,25 @@ def _open_storages(path: Path, located: Located, stack: ExitStack,
     return storages
 
 
-def _type_of_each_topic(storages: list[tuple[str, Storage]],
-                        problems: Counter[str]) -> dict[str, str]:
+def _type_of_each_topic(
+    storages: list[tuple[str, Storage]], problems: Counter[str]
+) -> dict[str, str]:
     """Decide for topics that were recorded with several types: the one with most messages."""
     counts: dict[str, Counter[str]] = {}
     for _, storage in storages:
         for channel in storage.channels:
             kinds = counts.setdefault(channel.topic, Counter())
             kinds[type_name(channel.type)] += channel.count
-            if channel.serialization not in ('cdr', 'ros1') and channel.count:
-                problems[f'{channel.topic}: serialized as {channel.serialization!r}, '
-                         'only cdr can be decoded'] += channel.count
+            if channel.serialization not in _SERIALIZATIONS and channel.count:
+                problems[
+                    f'{channel.topic}: serialized as {channel.serialization!r}, '
+                    'only cdr can be decoded'
+                ] += channel.count
     types = {}
     for topic, kinds in counts.items():
         (types[topic], _), *others = kinds.most_common()
         for kind, count in others:
-            problems[f'{topic}: recorded as {types[topic]} and as {kind}, '
-                     'the latter left out'] += count
+            problems[
+                f'{topic}: recorded as {types[topic]} and as {kind}, the latter left out'
+            ] += count
     return types

@@ -21,7 +21,14 @@ from thinking_policy.bags.topics import Feed, match_topics
 from thinking_policy.situation import Counters, Situation, SituationConfig, SituationTracker
 
 __all__ = [
-    'Advance', 'Play', 'Replay', 'ReplayGrid', 'Step', 'clock_of', 'lockstep', 'replay_grid',
+    'Advance',
+    'Play',
+    'Replay',
+    'ReplayGrid',
+    'Step',
+    'clock_of',
+    'lockstep',
+    'replay_grid',
     'situations_of',
 ]
 
@@ -37,8 +44,9 @@ class Replay(Iterator[Situation]):
         clock_ns: The replay's clock.
     """
 
-    def __init__(self, bag: Bag, config: SituationConfig, robot_id: str, clock: str,
-                 namespace: str) -> None:
+    def __init__(
+        self, bag: Bag, config: SituationConfig, robot_id: str, clock: str, namespace: str
+    ) -> None:
         """Match topics and types; use `situations_of`."""
         tracker = SituationTracker(config, robot_id=robot_id)
         requests = tracker.requests
@@ -59,8 +67,9 @@ class Replay(Iterator[Situation]):
         steps = lockstep(bag, names.keys(), replay_grid(config), clock)
         self._situations = self._run(tracker, steps, names)
 
-    def _run(self, tracker: SituationTracker, steps: Iterator[Step],
-             names: dict[str, list[str]]) -> Iterator[Situation]:
+    def _run(
+        self, tracker: SituationTracker, steps: Iterator[Step], names: dict[str, list[str]]
+    ) -> Iterator[Situation]:
         for step in steps:
             if isinstance(step, Play):
                 self.played += 1
@@ -75,8 +84,9 @@ class Replay(Iterator[Situation]):
         return next(self._situations)
 
 
-def situations_of(bag: Bag, config: SituationConfig, robot_id: str = '', clock: str = 'auto',
-                  namespace: str = '') -> Replay:
+def situations_of(
+    bag: Bag, config: SituationConfig, robot_id: str = '', clock: str = 'auto', namespace: str = ''
+) -> Replay:
     """Replay a bag without ROS.
 
     Args:

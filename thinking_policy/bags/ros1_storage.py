@@ -9,9 +9,10 @@ which is what a killed recorder leaves.
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,7 +61,6 @@ class Ros1Storage:
         self._counts: Counter[int] = Counter()
         self._chunks: list[_Chunk] = []
         self._said: set[tuple[int, str]] = set()
-        self._topics: dict[int, str] = {}
         if not self._read_index():
             self._scan()
         if not self._connections and self.problems:
@@ -69,19 +69,23 @@ class Ros1Storage:
             raise BagError(f'{name}: no message can be read: {reasons}; copy the file again')
         self.start_ns = min((chunk.start_ns for chunk in self._chunks), default=None)
         self.end_ns = max((chunk.end_ns for chunk in self._chunks), default=None)
-        self.channels = tuple(
-            Channel(topic, definition.type, self._counts[i], 'ros1')
-            for i, (topic, definition) in self._connections.items())
+        self._described = {
+            i: Channel(topic, definition.type, self._counts[i], 'ros1')
+            for i, (topic, definition) in self._connections.items()
+        }
+        self.channels = tuple(self._described.values())
         self.definitions = tuple(dict.fromkeys(d for _, d in self._connections.values()))
 
-    def messages(self, topics: Collection[str]) -> Iterator[Item]:
-        """Yield the messages of some topics, as ROS 1 wrote them, in order of record time."""
-        self._topics = {i: topic for i, (topic, _) in self._connections.items()
-                        if topic in topics}
-        wanted = self._topics.keys()
+    def messages(self, channels: Collection[Channel]) -> Iterator[Item]:
+        """Yield messages, as ROS 1 wrote them, in order of record time."""
+        topics = {
+            i: channel.topic for i, channel in self._described.items() if channel in channels
+        }
         yield from in_order_of_time(
-            Source(chunk.start_ns, self._opener(chunk)) for chunk in self._chunks
-            if chunk.connections & wanted)
+            Source(chunk.start_ns, functools.partial(self._load, chunk, topics))
+            for chunk in self._chunks
+            if chunk.connections & topics.keys()
+        )
 
     def close(self) -> None:
         """Close the file."""
@@ -93,17 +97,21 @@ class Ros1Storage:
             head, _, _ = self._record_at(len(_MAGIC))
             if head.get(b'encryptor'):
                 self.close()
-                raise BagError(f'{self._name}: encrypted with '
-                               f'{head[b"encryptor"].decode("ascii", "replace")}; expected a '
-                               'plain bag; decrypt it first')
+                raise BagError(
+                    f'{self._name}: encrypted with '
+                    f'{head[b"encryptor"].decode("ascii", "replace")}; expected a '
+                    'plain bag; decrypt it first'
+                )
             position = int.from_bytes(head[b'index_pos'], 'little')
             if not position or head[b'op'][0] != _BAG_HEADER:
                 return False
             while position < self._size:
                 header, body, position = self._record_at(position)
                 self._index_record(header, body)
-            promised = (int.from_bytes(head[b'conn_count'], 'little'),
-                        int.from_bytes(head[b'chunk_count'], 'little'))
+            promised = (
+                int.from_bytes(head[b'conn_count'], 'little'),
+                int.from_bytes(head[b'chunk_count'], 'little'),
+            )
         except _BROKEN:
             return False
         return position == self._size and promised == (len(self._connections), len(self._chunks))
@@ -118,9 +126,14 @@ class Ros1Storage:
             if offset >= self._size:
                 raise ValueError('chunk outside the file')
             self._counts.update(dict(pairs))
-            self._chunks.append(_Chunk(
-                _time(header[b'start_time']), _time(header[b'end_time']), offset,
-                frozenset(connection for connection, _ in pairs)))
+            self._chunks.append(
+                _Chunk(
+                    _time(header[b'start_time']),
+                    _time(header[b'end_time']),
+                    offset,
+                    frozenset(connection for connection, _ in pairs),
+                )
+            )
         else:
             raise ValueError(f'operation {operation} in the index')
 
@@ -139,8 +152,9 @@ class Ros1Storage:
             if operation == _CHUNK:
                 self._survey(position)
             if following > self._size:
-                self.problems[f'{self._name}: the file is cut at byte {self._size:,}, '
-                              'read up to there'] += 1
+                self.problems[
+                    f'{self._name}: the file is cut at byte {self._size:,}, read up to there'
+                ] += 1
             position = following
 
     def _survey(self, offset: int) -> None:
@@ -160,14 +174,11 @@ class Ros1Storage:
         if inside:
             self._chunks.append(_Chunk(low, high, offset, frozenset(inside)))
 
-    def _opener(self, chunk: _Chunk) -> Callable[[], list[Item]]:
-        return lambda: self._load(chunk)
-
-    def _load(self, chunk: _Chunk) -> list[Item]:
+    def _load(self, chunk: _Chunk, topics: Mapping[int, str]) -> list[Item]:
         items: list[Item] = []
         for header, body in self._records(chunk.offset):
             if header[b'op'][0] == _MESSAGE:
-                topic = self._topics.get(int.from_bytes(header[b'conn'], 'little'))
+                topic = topics.get(int.from_bytes(header[b'conn'], 'little'))
                 if topic is not None:
                     items.append((topic, _time(header[b'time']), bytes(body)))
         items.sort(key=_stamp)
@@ -233,7 +244,7 @@ def _parse(data: bytes, position: int) -> tuple[Header, int, int]:
     """Return a record's header, where its body starts and where it ends."""
     length = _LENGTH.unpack_from(data, position)[0]
     start = position + 8 + length
-    header = _fields(data[position + 4:position + 4 + length])
+    header = _fields(data[position + 4 : position + 4 + length])
     return header, start, start + _LENGTH.unpack_from(data, start - 4)[0]
 
 
@@ -242,7 +253,7 @@ def _fields(data: bytes) -> Header:
     position = 0
     while position < len(data):
         size = _LENGTH.unpack_from(data, position)[0]
-        name, separator, value = data[position + 4:position + 4 + size].partition(b'=')
+        name, separator, value = data[position + 4 : position + 4 + size].partition(b'=')
         if not separator:
             raise ValueError('header field without =')
         fields[name] = value

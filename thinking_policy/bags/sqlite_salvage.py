@@ -54,10 +54,10 @@ def salvage_messages(path: Path) -> Iterator[Row]:
 
 def _cells(page: bytes, start: int) -> Iterator[int]:
     """Yield where the cells of a leaf page begin."""
-    count = int.from_bytes(page[start + 3:start + 5], 'big')
+    count = int.from_bytes(page[start + 3 : start + 5], 'big')
     first = start + _LEAF_HEADER
     for place in range(first, min(first + 2 * count, len(page) - 1), 2):
-        cell = int.from_bytes(page[place:place + 2], 'big')
+        cell = int.from_bytes(page[place : place + 2], 'big')
         if first <= cell < len(page):
             yield cell
 
@@ -77,9 +77,9 @@ def _payload(file: BinaryIO, page: bytes, cell: int, usable: int, page_size: int
         least = (usable - 12) * 32 // 255 - 23
         local = least + (length - least) % (usable - 4)
         local = local if local <= largest else least
-    parts = [page[position:position + local]]
+    parts = [page[position : position + local]]
     left = length - len(parts[0])
-    following = int.from_bytes(page[position + local:position + local + 4], 'big')
+    following = int.from_bytes(page[position + local : position + local + 4], 'big')
     while left > 0 and length > local:
         if following == 0:
             raise ValueError('overflow chain ends early')
@@ -87,7 +87,7 @@ def _payload(file: BinaryIO, page: bytes, cell: int, usable: int, page_size: int
         more = file.read(usable)
         if len(more) <= 4:
             raise ValueError('overflow page is lost')
-        parts.append(more[4:4 + left])
+        parts.append(more[4 : 4 + left])
         left -= len(parts[-1])
         following = int.from_bytes(more[:4], 'big')
     if left:
@@ -106,7 +106,7 @@ def _row(record: bytes) -> Row | None:
         return None
     topic_id, position = _integer(record, header_size, kinds[1])
     stamp, position = _integer(record, position, kinds[2])
-    data = record[position:position + (kinds[3] - 12) // 2]
+    data = record[position : position + (kinds[3] - 12) // 2]
     if len(data) != (kinds[3] - 12) // 2:
         return None
     return topic_id, stamp, data

@@ -53,7 +53,8 @@ class SqliteStorage:
             self.close()
             raise BagError(
                 f'{name}: SQLite cannot read it ({printable(str(error))}); if the recorder still '
-                'runs, stop it first, else copy the file again') from error
+                'runs, stop it first, else copy the file again'
+            ) from error
         except BagError:
             self.close()
             raise
@@ -67,11 +68,14 @@ class SqliteStorage:
             self.problems[f'{self._name}: the file is cut, read up to the cut'] += 1
         tables = {row[0] for row in self._db.execute('SELECT name FROM sqlite_master')}
         if not {'topics', 'messages'} <= tables:
-            raise BagError(f'{self._name}: SQLite, but not a bag: expected the tables topics and '
-                           f'messages, found {sorted(map(str, tables))[:5]}')
+            raise BagError(
+                f'{self._name}: SQLite, but not a bag: expected the tables topics and '
+                f'messages, found {sorted(map(str, tables))[:5]}'
+            )
         self.definitions = tuple(self._definitions(tables))
         rows = self._db.execute(
-            'SELECT id, name, type, serialization_format FROM topics').fetchall()
+            'SELECT id, name, type, serialization_format FROM topics'
+        ).fetchall()
         counts = self._count()
         self.start_ns = min((low for _, low, _ in counts.values()), default=None)
         self.end_ns = max((high for _, _, high in counts.values()), default=None)
@@ -79,15 +83,16 @@ class SqliteStorage:
             if isinstance(topic, str) and isinstance(kind, str):
                 count = counts.pop(identity, (0, 0, 0))[0]
                 self._topics[identity] = Channel(
-                    printable(topic), printable(kind), count, printable(str(serialization)))
+                    printable(topic), printable(kind), count, printable(str(serialization))
+                )
         for count, _, _ in counts.values():
             self.problems[f'{self._name}: message of a topic that is not in the file'] += count
 
     def _definitions(self, tables: set[str]) -> Iterator[Definition]:
         if 'message_definitions' in tables:
             for kind, encoding, text in self._db.execute(
-                    'SELECT topic_type, encoding, encoded_message_definition '
-                    'FROM message_definitions'):
+                'SELECT topic_type, encoding, encoded_message_definition FROM message_definitions'
+            ):
                 if encoding in _FORMATS and isinstance(text, str) and isinstance(kind, str):
                     yield Definition(kind, _FORMATS[encoding], text)
 
@@ -97,31 +102,41 @@ class SqliteStorage:
             try:
                 rows = self._db.execute(
                     'SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages '
-                    "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id").fetchall()
+                    "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id"
+                ).fetchall()
                 return {row[0]: (row[1], row[2], row[3]) for row in rows}
             except _BROKEN as error:
                 self._damaged = True
-                self.problems[f'{self._name}: damaged ({printable(str(error))}), read what is '
-                              'whole'] += 1
+                self.problems[
+                    f'{self._name}: damaged ({printable(str(error))}), read what is whole'
+                ] += 1
         counts: dict[Any, tuple[int, int, int]] = {}
         for topic_id, stamp, _ in salvage_messages(self._path):
             count, low, high = counts.get(topic_id, (0, stamp, stamp))
             counts[topic_id] = (count + 1, min(low, stamp), max(high, stamp))
         return counts
 
-    def messages(self, topics: Collection[str]) -> Iterator[Item]:
-        """Yield the messages of some topics in order of record time, then of recording."""
-        names = {i: channel.topic for i, channel in self._topics.items()
-                 if channel.topic in topics and channel.count}
+    def messages(self, channels: Collection[Channel]) -> Iterator[Item]:
+        """Yield messages in order of record time, then of recording."""
+        names = {
+            i: channel.topic
+            for i, channel in self._topics.items()
+            if channel in channels and channel.count
+        }
         if not names:
             return
         condition = ''
         if len(names) < len(self._topics) and len(names) <= _MOST_TOPICS_IN_QUERY:
             condition = f'WHERE topic_id IN ({",".join(str(int(i)) for i in names)})'
         # A damaged file is read as its pages lie, which is nearly the order of recording.
-        rows: Iterator[tuple[Any, int, Any]] = salvage_messages(self._path) if self._damaged \
-            else self._rows('SELECT topic_id, timestamp, data FROM messages '
-                            f'{condition} ORDER BY timestamp, id')
+        rows: Iterator[tuple[Any, int, Any]] = (
+            salvage_messages(self._path)
+            if self._damaged
+            else self._rows(
+                'SELECT topic_id, timestamp, data FROM messages '
+                f'{condition} ORDER BY timestamp, id'
+            )
+        )
         for topic_id, stamp, data in rows:
             name = names.get(topic_id)
             if name is None:
@@ -140,8 +155,9 @@ class SqliteStorage:
                 else:
                     self.problems[f'{self._name}: message without a time'] += 1
         except _BROKEN as error:
-            self.problems[f'{self._name}: damaged ({printable(str(error))}), the rest cannot be '
-                          'read'] += 1
+            self.problems[
+                f'{self._name}: damaged ({printable(str(error))}), the rest cannot be read'
+            ] += 1
 
     def close(self) -> None:
         """Close the database."""

@@ -62,15 +62,18 @@ def _unpack(path: Path, copy: Path, problems: Counter[str]) -> None:
     with path.open('rb') as packed, copy.open('wb') as unpacked:
         try:
             with zstandard.ZstdDecompressor().stream_reader(
-                    packed, read_across_frames=True) as reader:
+                packed, read_across_frames=True
+            ) as reader:
                 while block := reader.read(_BLOCK):
                     unpacked.write(block)
         except zstandard.ZstdError as error:
             # What was unpacked so far is kept: the storage's own reader tells how much it is.
             problems[f'{path.name}: compressed data is damaged ({error})'] += 1
     if copy.stat().st_size == 0:
-        raise BagError(f'{path}: nothing can be unpacked, the compressed file is cut or damaged; '
-                       'copy it again')
+        raise BagError(
+            f'{path}: nothing can be unpacked, the compressed file is cut or damaged; '
+            'copy it again'
+        )
 
 
 def _copy_with_log(path: Path, copy: Path) -> None:
@@ -88,5 +91,6 @@ def _say_no_room(path: Path, work: Callable[[], None]) -> None:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise BagError(
                 f'{path}: no room in {tempfile.gettempdir()} for the copy that reading needs; '
-                'free some or set TMPDIR to a larger disk') from error
+                'free some or set TMPDIR to a larger disk'
+            ) from error
         raise BagError(f'{path}: cannot be read: {error.strerror or error}') from error

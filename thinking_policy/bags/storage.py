@@ -48,8 +48,8 @@ class Storage(Protocol):
     end_ns: int | None
     problems: Counter[str]
 
-    def messages(self, topics: Collection[str]) -> Iterator[Item]:
-        """Yield the messages of some topics in order of record time."""
+    def messages(self, channels: Collection[Channel]) -> Iterator[Item]:
+        """Yield the messages of some of `channels` in order of record time."""
         ...
 
     def close(self) -> None:
@@ -91,8 +91,9 @@ def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
         _, order, item, iterator = heapq.heappop(active)
         yield item
         # The usual case, nothing overlaps, passes through here without the heap.
-        barrier = min(active[0][0] if active else _NEVER,
-                      waiting[0].start_ns if waiting else _NEVER)
+        barrier = min(
+            active[0][0] if active else _NEVER, waiting[0].start_ns if waiting else _NEVER
+        )
         for item in iterator:
             if item[1] >= barrier:
                 heapq.heappush(active, (item[1], order, item, iterator))

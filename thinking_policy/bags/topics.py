@@ -28,8 +28,11 @@ class Feed:
     problem: str
 
 
-def match_topics(bag: Bag, requests: Iterable[tuple[str, str]], namespace: str = '',
-                 ) -> tuple[Feed, ...]:
+def match_topics(
+    bag: Bag,
+    requests: Iterable[tuple[str, str]],
+    namespace: str = '',
+) -> tuple[Feed, ...]:
     """Find the bag's topic for each topic that is asked for.
 
     A relative name is looked up in the namespace only, as a node in that namespace would.
@@ -45,14 +48,17 @@ def match_topics(bag: Bag, requests: Iterable[tuple[str, str]], namespace: str =
 def _match(bag: Bag, topic: str, kind: str, namespace: str) -> Feed:
     source = _find(bag, topic, namespace)
     if source is None:
-        return Feed(topic, kind, None,
-                    f'not in the bag{_proposal(bag, topic, kind, namespace)}')
+        return Feed(topic, kind, None, f'not in the bag{_proposal(bag, topic, kind, namespace)}')
     if source.type != kind:
         return Feed(topic, kind, source, f'expected {kind}, the bag has {source.type}')
     if source.message_type is None:
-        return Feed(topic, kind, source,
-                    f'{kind} is unknown here and its definition is not stored in the bag; '
-                    'record it with a newer ros2 bag, or convert it with the definition')
+        return Feed(
+            topic,
+            kind,
+            source,
+            f'{kind} is unknown here and its definition is not stored in the bag; '
+            'record it with a newer ros2 bag, or convert it with the definition',
+        )
     if source.count == 0:
         return Feed(topic, kind, source, 'no messages in the bag')
     return Feed(topic, kind, source, '')
@@ -62,15 +68,21 @@ def _find(bag: Bag, topic: str, namespace: str) -> BagTopic | None:
     if topic.startswith('/'):
         return bag.topic(topic)
     # Bags that no node recorded may hold names without a slash.
-    return bag.topic(f'/{namespace}/{topic}') if namespace else (
-        bag.topic(f'/{topic}') or bag.topic(topic))
+    return (
+        bag.topic(f'/{namespace}/{topic}')
+        if namespace
+        else (bag.topic(f'/{topic}') or bag.topic(topic))
+    )
 
 
 def _proposal(bag: Bag, topic: str, kind: str, namespace: str) -> str:
     """Name what the bag has of the same type."""
     if not topic.startswith('/') and not namespace:
-        inside = [t.name.removesuffix(f'/{topic}') for t in bag.topics
-                  if t.name.endswith(f'/{topic}') and t.type == kind and t.count]
+        inside = [
+            t.name.removesuffix(f'/{topic}')
+            for t in bag.topics
+            if t.name.endswith(f'/{topic}') and t.type == kind and t.count
+        ]
         if inside:
             return f', but {inside[0]}/{topic} is: give --namespace {inside[0].strip("/")}'
     fitting = [t.name for t in bag.topics if t.type == kind and t.count]

@@ -42,22 +42,32 @@ Example:
   thinking-policy bag info skab_valve1_0 --config skab
 """
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True,
-                  help='Look into bags, turn tables into bags, export tensors.')
+app = typer.Typer(
+    rich_markup_mode=None,
+    add_completion=False,
+    no_args_is_help=True,
+    help='Look into bags, turn tables into bags, export tensors.',
+)
 
-BagPath = Annotated[Path, typer.Argument(
-    metavar='PATH', help='rosbag2 folder, .db3, .mcap or .zstd file, or ROS 1 .bag.')]
-Namespace = Annotated[str, typer.Option(
-    metavar='NAME', help="The robot's namespace in the bag, for relative topics.")]
+BagPath = Annotated[
+    Path,
+    typer.Argument(
+        metavar='PATH', help='rosbag2 folder, .db3, .mcap or .zstd file, or ROS 1 .bag.'
+    ),
+]
+Namespace = Annotated[
+    str,
+    typer.Option(metavar='NAME', help="The robot's namespace in the bag, for relative topics."),
+]
 CONFIG_HELP = 'Robot file (ROS parameter file), or the name of a shipped one, such as turtlebot3.'
 Force = Annotated[bool, typer.Option('--force', help='Replace what is there.')]
 
 
 @app.command(epilog=INFO_EXAMPLES)
 def info(
-        path: BagPath,
-        config: Annotated[str, typer.Option(metavar='FILE', help=CONFIG_HELP)] = '',
-        namespace: Namespace = '',
+    path: BagPath,
+    config: Annotated[str, typer.Option(metavar='FILE', help=CONFIG_HELP)] = '',
+    namespace: Namespace = '',
 ) -> None:
     """Show topics, types, counts, rates and times of a bag.
 
@@ -84,19 +94,27 @@ def info(
 
 @app.command(epilog=SITUATIONS_EXAMPLES)
 def situations(
-        path: BagPath,
-        output: Annotated[Path, typer.Option(
-            '--output', '-o', metavar='FILE.npz', help='File to write.')],
-        config: Annotated[str, typer.Option(metavar='FILE', help=CONFIG_HELP)],
-        namespace: Namespace = '',
-        stride: Annotated[int, typer.Option(
-            min=1, help='Keep every n-th tick; events of all ticks are kept.')] = 1,
-        clock: Annotated[str, typer.Option(
-            metavar='WORD', help=f'Whose time the ticks follow: {", ".join(CLOCKS)} (auto: the '
-                                 'recorded /clock where there is one).')] = 'auto',
-        robot_id: Annotated[str, typer.Option(
-            metavar='NAME', help='Begins the names of episodes.')] = '',
-        force: Force = False,
+    path: BagPath,
+    output: Annotated[
+        Path, typer.Option('--output', '-o', metavar='FILE.npz', help='File to write.')
+    ],
+    config: Annotated[str, typer.Option(metavar='FILE', help=CONFIG_HELP)],
+    namespace: Namespace = '',
+    stride: Annotated[
+        int, typer.Option(min=1, help='Keep every n-th tick; events of all ticks are kept.')
+    ] = 1,
+    clock: Annotated[
+        str,
+        typer.Option(
+            metavar='WORD',
+            help=f'Whose time the ticks follow: {", ".join(CLOCKS)} (auto: the '
+            'recorded /clock where there is one).',
+        ),
+    ] = 'auto',
+    robot_id: Annotated[
+        str, typer.Option(metavar='NAME', help='Begins the names of episodes.')
+    ] = '',
+    force: Force = False,
 ) -> None:
     """Write the situations of a bag: the tensors that a live node makes of it.
 
@@ -108,11 +126,23 @@ def situations(
     configuration = load_configuration(find_configuration(config))
     with open_bag(path) as bag:
         replay = situations_of(bag, configuration, robot_id, clock, namespace)
-        total = sum({feed.source.name: feed.source.count for feed in replay.feeds
-                     if feed.source and not feed.problem}.values())
+        total = sum(
+            {
+                feed.source.name: feed.source.count
+                for feed in replay.feeds
+                if feed.source and not feed.problem
+            }.values()
+        )
         with _progress('replaying', total) as progress:
-            made = export_situations(bag, configuration, replay, output, stride=stride,
-                                     overwrite=force, progress=progress)
+            made = export_situations(
+                bag,
+                configuration,
+                replay,
+                output,
+                stride=stride,
+                overwrite=force,
+                progress=progress,
+            )
         for line in bag_lines.exported(output, made, replay):
             print(line)
         for line in bag_lines.problems(bag.problems):
@@ -121,21 +151,29 @@ def situations(
 
 @app.command('from-csv', epilog=FROM_CSV_EXAMPLES)
 def from_csv(
-        table: Annotated[Path, typer.Argument(metavar='CSV', help='Table with a heading.')],
-        map_file: Annotated[str, typer.Option(
-            '--map', metavar='FILE',
-            help='What goes where, YAML; or the name of a shipped one, such as skab.')],
-        output: Annotated[Path, typer.Option(
-            '--output', '-o', metavar='BAG', help='Folder of the new bag.')],
-        storage: Annotated[str, typer.Option(
-            metavar='WORD', help=f'Storage of the bag: {" or ".join(STORAGES)}.')] = 'sqlite3',
-        force: Force = False,
+    table: Annotated[Path, typer.Argument(metavar='CSV', help='Table with a heading.')],
+    map_file: Annotated[
+        str,
+        typer.Option(
+            '--map',
+            metavar='FILE',
+            help='What goes where, YAML; or the name of a shipped one, such as skab.',
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option('--output', '-o', metavar='BAG', help='Folder of the new bag.')
+    ],
+    storage: Annotated[
+        str, typer.Option(metavar='WORD', help=f'Storage of the bag: {" or ".join(STORAGES)}.')
+    ] = 'sqlite3',
+    force: Force = False,
 ) -> None:
     """Turn a table into a bag with typed messages, one per row and topic."""
     csv_map = load_csv_map(_find_map(map_file))
     with _progress('rows', None) as progress:
-        report = bag_from_csv(table, csv_map, output, storage=storage, overwrite=force,
-                              progress=progress)
+        report = bag_from_csv(
+            table, csv_map, output, storage=storage, overwrite=force, progress=progress
+        )
     for line in bag_lines.converted(output, report):
         print(line)
 
@@ -154,7 +192,13 @@ def _progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
     if not sys.stderr.isatty():
         yield lambda count: None
         return
-    with Progress(TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                  console=Console(stderr=True), transient=True) as bar:
+    with Progress(
+        TextColumn(what),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    ) as bar:
         task = bar.add_task(what, total=total)
         yield lambda count: bar.update(task, completed=count)

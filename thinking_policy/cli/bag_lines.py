@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime, timezone
 from pathlib import Path
 
 from thinking_policy.bags import Bag, Replay
@@ -33,8 +33,10 @@ def overview(bag: Bag) -> Iterator[str]:
     name = bag.path.resolve().name
     span = bag.end_ns - bag.start_ns
     topics = f'{len(bag.topics)} topic{"" if len(bag.topics) == 1 else "s"}'
-    yield (f'{name}: {" and ".join(bag.formats)}, {bag.message_count:,} messages on {topics}'
-           + (f', {span / 1e9:,.1f} s' if bag.message_count else ''))
+    yield (
+        f'{name}: {" and ".join(bag.formats)}, {bag.message_count:,} messages on {topics}'
+        + (f', {span / 1e9:,.1f} s' if bag.message_count else '')
+    )
     if bag.message_count:
         yield f'recorded {moment(bag.start_ns)} to {moment(bag.end_ns)}'
     yield ''
@@ -64,9 +66,16 @@ def signals(config: str, infos: Sequence[SignalInfo], feeds: Sequence[FeedInfo])
     for feed in used:
         assert feed.feed.source is not None
         odd = f'{feed.unstamped:,} with stamp 0' if feed.unstamped and feed.offset_s else ''
-        table.append((f'  {feed.feed.source.name}', f'{feed.messages:,}',
-                      f'{feed.rate_hz:,.1f} Hz', f'{feed.longest_gap_s:,.3f} s',
-                      _offset(feed.offset_s), odd))
+        table.append(
+            (
+                f'  {feed.feed.source.name}',
+                f'{feed.messages:,}',
+                f'{feed.rate_hz:,.1f} Hz',
+                f'{feed.longest_gap_s:,.3f} s',
+                _offset(feed.offset_s),
+                odd,
+            )
+        )
     yield from columns(table, right=(1, 2, 3))
 
 
@@ -75,9 +84,11 @@ def exported(path: Path, made: SituationArrays, replay: Replay) -> Iterator[str]
     arrays = made.arrays()
     count, length, width = arrays['window'].shape
     episodes = len(set(arrays['episode'].tolist()))
-    yield (f'{path}: {count:,} situations of {length} x {width} in {episodes} '
-           f'episode{"" if episodes == 1 else "s"}, {len(arrays["event_row"]):,} events, '
-           f'by {"the recorded clock" if replay.clock == "clock" else "record time"}')
+    yield (
+        f'{path}: {count:,} situations of {length} x {width} in {episodes} '
+        f'episode{"" if episodes == 1 else "s"}, {len(arrays["event_row"]):,} events, '
+        f'by {"the recorded clock" if replay.clock == "clock" else "record time"}'
+    )
     rows = [('  signal', 'ok', 'usable messages', 'invalid')]
     for index, name in enumerate(arrays['signals'].tolist()):
         share = float((arrays['states'][:, index] == 0).mean()) if count else 0.0
@@ -90,21 +101,26 @@ def exported(path: Path, made: SituationArrays, replay: Replay) -> Iterator[str]
     for topic, topic_counts in replay.counters.topics.items():
         yield from _left_out(topic, topic_counts)
     counters = replay.counters
-    for text, number in (('clock jumped back', counters.jumps_back),
-                         ('clock jumped forward', counters.jumps_forward),
-                         ('diagnostic levels that do not exist', counters.unknown_level),
-                         ('event codes forgotten', counters.codes_forgotten),
-                         ('diagnostic names forgotten', counters.names_forgotten)):
+    for text, number in (
+        ('clock jumped back', counters.jumps_back),
+        ('clock jumped forward', counters.jumps_forward),
+        ('diagnostic levels that do not exist', counters.unknown_level),
+        ('event codes forgotten', counters.codes_forgotten),
+        ('diagnostic names forgotten', counters.names_forgotten),
+    ):
         if number:
             yield f'  {text}: {number:,}'
 
 
 def converted(path: Path, report: CsvReport) -> Iterator[str]:
     """Yield what became of a table."""
-    yield (f'{path}: {report.messages.total():,} messages on {len(report.messages)} topics '
-           f'from {report.rows:,} rows')
-    yield from columns([(f'  {topic}', f'{count:,}') for topic, count in report.messages.items()],
-                       right=(1,))
+    yield (
+        f'{path}: {report.messages.total():,} messages on {len(report.messages)} topics '
+        f'from {report.rows:,} rows'
+    )
+    yield from columns(
+        [(f'  {topic}', f'{count:,}') for topic, count in report.messages.items()], right=(1,)
+    )
     if report.missing:
         yield f'  not in the table: {", ".join(report.missing)}'
     for what, count in report.problems.items():
@@ -127,8 +143,10 @@ def columns(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterato
         return
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
-        cells = [cell.rjust(width) if i in right else cell.ljust(width)
-                 for i, (cell, width) in enumerate(zip(row, widths, strict=True))]
+        cells = [
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
         yield '  '.join(cells).rstrip()
 
 
@@ -136,7 +154,7 @@ def moment(stamp_ns: int) -> str:
     """Return a time as text, in UTC; seconds where it is before 1971 (a simulation's time)."""
     if not 31_536_000 <= stamp_ns // 10**9 < 253_402_300_800:
         return f'{stamp_ns / 1e9:,.3f} s'
-    at = datetime.fromtimestamp(stamp_ns // 10**9, UTC)
+    at = datetime.fromtimestamp(stamp_ns // 10**9, timezone.utc)
     return f'{at:%Y-%m-%d %H:%M:%S}.{stamp_ns % 10**9 // 10**6:03d} UTC'
 
 
