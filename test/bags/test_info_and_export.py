@@ -1,0 +1,153 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `bag info` measures and what `bag situations` writes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from thinking_policy.bags import BagError, open_bag, situations_of
+from thinking_policy.bags.export import export_situations
+from thinking_policy.bags.info import advice, inspect_feeds, inspect_signals
+from thinking_policy.situation import EventConfig, SignalConfig, SituationConfig
+
+SECOND = 1_000_000_000
+START = 1_700_000_000 * SECOND
+TEMPERATURE = 'sensor_msgs/msg/Temperature'
+
+
+def config(*signals, **options):
+    made = tuple(
+        SignalConfig(name=name, topic=topic, type=TEMPERATURE, field=field, **more)
+        for name, topic, field, more in signals
+    )
+    return SituationConfig(
+        tick_period_s=1.0, window_length=4, signals=made,
+        events=EventConfig(diagnostics_topic=''), **options,
+    )  # fmt: skip
+
+
+ONE = (('t', '/temperature', 'temperature', {'limit_high': 50.0}),)
+
+
+@pytest.fixture
+def late_bag(write_bag, messages):
+    """Return a bag whose headers are 0.2 s older than their recording, every fifth unset."""
+    rows = []
+    for i in range(2000):
+        at = START + i * SECOND // 100 + (3 * SECOND if i >= 1000 else 0)
+        stamp = 0 if i % 5 == 0 else at - SECOND // 5
+        rows.append(('/temperature', TEMPERATURE, at, messages.temperature(1.0, stamp)))
+    return write_bag(rows)
+
+
+def test_rates_gaps_and_clock_offsets_of_configured_topics_are_measured(late_bag):
+    with open_bag(late_bag) as bag:
+        (info,) = inspect_feeds(bag, config(*ONE))
+    assert info.messages == 2000
+    assert info.rate_hz == pytest.approx(1999 / 22.99)
+    assert info.longest_gap_s == pytest.approx(3.01)
+    assert info.unstamped == 400
+    assert info.offset_s == pytest.approx((0.2, 0.2, 0.2))
+
+
+def test_header_times_later_than_the_lateness_are_pointed_out(late_bag):
+    by_header = config(*ONE, time_source='header', lateness_s=0.1)
+    with open_bag(late_bag) as bag:
+        (line,) = advice(bag, by_header, inspect_feeds(bag, by_header))
+        assert 'come 0.200 s after their header time, later than lateness_s 0.1' in line
+        receive = config(*ONE)
+        assert advice(bag, receive, inspect_feeds(bag, receive)) == ()
+
+
+def test_another_clock_and_missing_stamps_are_pointed_out(write_bag, messages):
+    by_header = config(*ONE, time_source='header')
+    for name, stamp, said in (
+        ('simulated', 5 * SECOND, 'another clock than record time (+1699999995.0 s)'),
+        ('unset', 0, 'no header stamp in any message'),
+    ):
+        rows = [('/temperature', TEMPERATURE, START, messages.temperature(1.0, stamp))]
+        with open_bag(write_bag(rows, name=name)) as bag:
+            (line,) = advice(bag, by_header, inspect_feeds(bag, by_header))
+        assert said in line
+
+
+def test_each_signal_says_what_feeds_it_or_why_nothing_does(write_bag, temperatures, messages):
+    rows = temperatures([1.0])
+    rows.append(('/wrong', 'std_msgs/msg/Float64', START,
+                 messages.simple('std_msgs/msg/Float64', 1.0)))  # fmt: skip
+    made = config(
+        ('fed', '/temperature', 'temperature', {}),
+        ('none', '', '', {}),
+        ('missing', '/heat', 'temperature', {}),
+        ('other', '/wrong', 'temperature', {}),
+    )
+    with open_bag(write_bag(rows)) as bag:
+        found = {info.name: (info.source, info.problem) for info in inspect_signals(bag, made)}
+    assert found == {
+        'fed': ('/temperature', ''),
+        'none': ('', 'no topic configured'),
+        'missing': ('', 'not in the bag; of this type it has /temperature'),
+        'other': ('/wrong', f'expected {TEMPERATURE}, the bag has std_msgs/msg/Float64'),
+    }
+
+
+def test_a_field_that_does_not_exist_is_the_signals_problem(write_bag, temperatures):
+    with open_bag(write_bag(temperatures([1.0]))) as bag:
+        (info,) = inspect_signals(bag, config(('t', '/temperature', 'heat', {})))
+    assert "there is no 'heat'" in info.problem
+
+
+def exported(bag_path, made, file, **options):
+    with open_bag(bag_path) as bag:
+        replay = situations_of(bag, made, robot_id='r')
+        export_situations(bag, made, replay, file, **options)
+    return np.load(file)  # without allow_pickle: nothing in it needs that
+
+
+def test_the_file_holds_what_the_replay_yields(write_bag, temperatures, tmp_path):
+    path = write_bag(temperatures([10.0, 20.0, 60.0, float('nan'), 70.0], period_ns=SECOND))
+    made = config(*ONE)
+    with open_bag(path) as bag:
+        expected = list(situations_of(bag, made, robot_id='r'))
+    found = exported(path, made, tmp_path / 'out' / 's.npz')
+    assert found['window'].shape == (5, 4, 1)
+    assert found['window'].dtype == np.float32
+    np.testing.assert_array_equal(found['window'], np.stack([s.window for s in expected]))
+    np.testing.assert_array_equal(found['valid'], np.stack([s.valid for s in expected]))
+    assert found['stamp_ns'].tolist() == [START + i * SECOND for i in range(5)]
+    assert found['tick'].tolist() == [s.tick for s in expected]
+    assert found['episode'].tolist() == [s.episode for s in expected]
+    np.testing.assert_array_equal(found['values'][:, 0], [10.0, 20.0, 60.0, np.nan, 70.0])
+    assert found['states'][:, 0].tolist() == [0, 0, 0, 2, 0]
+    assert found['signals'].tolist() == ['t']
+    assert found['event_code'].tolist() == ['t_high']
+    assert found['event_row'].tolist() == [2]
+    assert found['event_stamp_ns'].tolist() == [START + 2 * SECOND]
+    meta = json.loads(str(found['meta']))
+    assert meta['configuration']['signals'][0]['limit_high'] == 50.0
+    assert meta['configuration']['signals'][0]['limit_low'] is None
+    assert meta['counters']['signals']['t'] == {'usable': 4, 'invalid': 1}
+    assert (meta['clock'], meta['bag']) == ('record', 'bag')
+
+
+def test_a_stride_keeps_its_multiples_and_every_event(write_bag, temperatures, tmp_path):
+    path = write_bag(temperatures([10.0, 60.0, 10.0, 10.0, 60.0], period_ns=SECOND))
+    found = exported(path, config(*ONE), tmp_path / 's.npz', stride=2)
+    assert [tick % 2 for tick in found['tick'].tolist()] == [0, 0, 0]
+    assert found['event_row'].tolist() == [1, 2]  # known from the next kept situation on
+
+
+def test_a_file_is_replaced_only_when_told_and_never_left_half(write_bag, temperatures, tmp_path):
+    path = write_bag(temperatures([1.0]))
+    exported(path, config(*ONE), tmp_path / 's.npz')
+    with pytest.raises(BagError, match='exists already'):
+        exported(path, config(*ONE), tmp_path / 's.npz')
+    exported(path, config(*ONE), tmp_path / 's.npz', overwrite=True)
+    (tmp_path / 'file').write_text('')
+    with pytest.raises(BagError, match='cannot be written'):
+        exported(path, config(*ONE), tmp_path / 'file' / 's.npz')
+    assert [p.name for p in tmp_path.glob('.*')] == []
