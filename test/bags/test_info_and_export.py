@@ -135,10 +135,20 @@ def test_the_file_holds_what_the_replay_yields(write_bag, temperatures, tmp_path
 
 
 def test_a_stride_keeps_its_multiples_and_every_event(write_bag, temperatures, tmp_path):
-    path = write_bag(temperatures([10.0, 60.0, 10.0, 10.0, 60.0], period_ns=SECOND))
+    path = write_bag(temperatures([10.0, 60.0, 10.0, 60.0], period_ns=SECOND))
     found = exported(path, config(*ONE), tmp_path / 's.npz', stride=2)
-    assert [tick % 2 for tick in found['tick'].tolist()] == [0, 0, 0]
-    assert found['event_row'].tolist() == [1, 2]  # known from the next kept situation on
+    assert [tick % 2 for tick in found['tick'].tolist()] == [0, 0]
+    # The second event came after the last situation that was kept.
+    assert found['event_row'].tolist() == [1, 2]
+
+
+def test_many_situations_keep_their_order_and_episodes(write_bag, temperatures, tmp_path):
+    rows = temperatures(range(3000), period_ns=SECOND)
+    rows += temperatures([1.0], start=START + 9000 * SECOND)
+    found = exported(write_bag(rows), config(*ONE), tmp_path / 's.npz')
+    assert found['values'][:3000, 0].tolist() == list(range(3000))
+    assert len(set(found['episode'][:3000].tolist())) == 1
+    assert found['episode'][-1] != found['episode'][0]
 
 
 def test_a_file_is_replaced_only_when_told_and_never_left_half(write_bag, temperatures, tmp_path):

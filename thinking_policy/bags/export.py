@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from thinking_policy import __version__
 from thinking_policy.bags.errors import BagError
@@ -22,19 +23,23 @@ from thinking_policy.situation import Event, Situation, SituationConfig
 EXPORT_VERSION = 1
 """Changes when the meaning of an array in the file changes."""
 
+Arrays = dict[str, NDArray[Any]]
+
+_BLOCK = 1024  # situations that are stored together
+
 
 class SituationArrays:
-    """Collects situations and writes them.
+    """Collects situations as arrays, some 450 bytes for one of 10 x 7.
 
-    Arrays, for N situations of T samples and F signals:
+    For N situations of T samples and F signals:
         window float32 [N,T,F], valid bool [N,T,F]: what the policy sees;
         stamp_ns int64 [N], tick int64 [N], episode text [N];
         values float64 [N,F] in each signal's unit (NaN unless OK), states uint8 [N,F] as
         `SignalStatus.msg` numbers them;
-        signals text [F];
-        for M events: event_row int64 [M] (situation that first knew it), event_stamp_ns int64,
-        event_kind uint8, event_code text, event_source text, event_value float64;
-        meta: JSON with configuration, bag, clock and counters.
+        signals text [F].
+    For M events: event_row int64 [M] (the situation that first knew it; N where a stride left
+    out all that did), event_stamp_ns int64, event_kind uint8, event_code text, event_source
+    text, event_value float64.
     """
 
     def __init__(self, config: SituationConfig, stride: int = 1) -> None:
@@ -44,66 +49,59 @@ class SituationArrays:
             config: What they were made with.
             stride: Keep the ticks that are multiples of it; events of all ticks are kept.
         """
-        self._config = config
+        shape = config.window_length, len(config.signals)
+        self._row = np.dtype(
+            [
+                ('window', np.float32, shape),
+                ('valid', np.bool_, shape),
+                ('stamp_ns', np.int64),
+                ('tick', np.int64),
+                ('episode', np.int64),
+                ('values', np.float64, shape[1:]),
+                ('states', np.uint8, shape[1:]),
+            ]
+        )
+        self._names = config.names
         self._stride = stride
-        self._kept: list[Situation] = []
+        self._blocks: list[NDArray[np.void]] = []
+        self._count = 0
+        self._episodes: dict[str, int] = {}
         self._events: list[tuple[int, Event]] = []
 
     def add(self, situation: Situation) -> None:
         """Take the next situation."""
-        self._events += [(len(self._kept), event) for event in situation.new_events]
-        if situation.tick % self._stride == 0:
-            self._kept.append(situation)
+        self._events += [(self._count, event) for event in situation.new_events]
+        if situation.tick % self._stride:
+            return
+        place = self._count % _BLOCK
+        if place == 0:
+            self._blocks.append(np.zeros(_BLOCK, self._row))
+        self._blocks[-1][place] = (
+            situation.window,
+            situation.valid,
+            situation.stamp_ns,
+            situation.tick,
+            self._episodes.setdefault(situation.episode, len(self._episodes)),
+            [reading.value for reading in situation.readings],
+            [reading.state for reading in situation.readings],
+        )
+        self._count += 1
 
-    def __len__(self) -> int:
-        """Return how many situations are kept."""
-        return len(self._kept)
-
-    def arrays(self) -> dict[str, np.ndarray[Any, Any]]:
-        """Return the arrays that the class describes, without `meta`."""
-        kept, signals = self._kept, self._config.names
-        length, width = self._config.window_length, len(signals)
-        # Events behind the last kept situation belong to none that is in the file.
-        events = [(row, event) for row, event in self._events if row < len(kept)]
+    def arrays(self) -> Arrays:
+        """Return the arrays that the class describes."""
+        rows = np.concatenate([*self._blocks, np.zeros(0, self._row)])[: self._count]
+        events = [event for _, event in self._events]
         return {
-            'window': np.array([s.window for s in kept], np.float32).reshape(-1, length, width),
-            'valid': np.array([s.valid for s in kept], np.bool_).reshape(-1, length, width),
-            'stamp_ns': np.array([s.stamp_ns for s in kept], np.int64),
-            'tick': np.array([s.tick for s in kept], np.int64),
-            'episode': np.array([s.episode for s in kept], np.str_),
-            'values': np.array([[r.value for r in s.readings] for s in kept], np.float64).reshape(
-                -1, width
-            ),
-            'states': np.array([[r.state for r in s.readings] for s in kept], np.uint8).reshape(
-                -1, width
-            ),
-            'signals': np.array(signals, np.str_),
-            'event_row': np.array([row for row, _ in events], np.int64),
-            'event_stamp_ns': np.array([e.stamp_ns for _, e in events], np.int64),
-            'event_kind': np.array([e.kind for _, e in events], np.uint8),
-            'event_code': np.array([e.code for _, e in events], np.str_),
-            'event_source': np.array([e.source for _, e in events], np.str_),
-            'event_value': np.array([e.value for _, e in events], np.float64),
+            **{name: rows[name] for name in self._row.names or () if name != 'episode'},
+            'episode': np.array(list(self._episodes) or [''], np.str_)[rows['episode']],
+            'signals': np.array(self._names, np.str_),
+            'event_row': np.array([row for row, _ in self._events], np.int64),
+            'event_stamp_ns': np.array([event.stamp_ns for event in events], np.int64),
+            'event_kind': np.array([event.kind for event in events], np.uint8),
+            'event_code': np.array([event.code for event in events], np.str_),
+            'event_source': np.array([event.source for event in events], np.str_),
+            'event_value': np.array([event.value for event in events], np.float64),
         }
-
-    def write(self, path: Path, meta: dict[str, Any]) -> None:
-        """Write the file; it appears whole or not at all.
-
-        Raises:
-            BagError: The file cannot be written.
-        """
-        arrays = {**self.arrays(), 'meta': np.array(json.dumps(meta, allow_nan=False))}
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            partial = path.with_name(f'.{path.name}.partial')
-            try:
-                with partial.open('wb') as file:
-                    np.savez_compressed(file, allow_pickle=False, **arrays)
-                partial.replace(path)
-            finally:
-                partial.unlink(missing_ok=True)
-        except OSError as error:
-            raise BagError(f'{path}: cannot be written: {error.strerror or error}') from error
 
 
 def export_situations(
@@ -115,8 +113,11 @@ def export_situations(
     stride: int = 1,
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
-) -> SituationArrays:
+) -> Arrays:
     """Replay a bag to its end and write its situations.
+
+    The file holds the arrays that `SituationArrays` describes, and `meta`: JSON with the
+    configuration, the bag, the clock, the counters and what was odd about the bag.
 
     Args:
         bag: The bag of the replay.
@@ -126,6 +127,9 @@ def export_situations(
         stride: Keep every n-th tick of the grid.
         overwrite: Whether a file that is there may be replaced.
         progress: Called with the number of messages played, after each tick.
+
+    Returns:
+        The arrays that were written.
 
     Raises:
         BagError: The file exists and may not be replaced, or cannot be written.
@@ -137,8 +141,25 @@ def export_situations(
         collected.add(situation)
         if progress is not None:
             progress(replay.played)
-    collected.write(path, _meta(bag, config, replay, stride))
-    return collected
+    arrays = collected.arrays()
+    _write(path, arrays, _meta(bag, config, replay, stride))
+    return arrays
+
+
+def _write(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:
+    """Write the file; it appears whole or not at all."""
+    content = {**arrays, 'meta': np.array(json.dumps(meta, allow_nan=False))}
+    partial = path.with_name(f'.{path.name}.partial')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with partial.open('wb') as file:
+                np.savez_compressed(file, allow_pickle=False, **content)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise BagError(f'{path}: cannot be written: {error.strerror or error}') from error
 
 
 def _meta(bag: Bag, config: SituationConfig, replay: Replay, stride: int) -> dict[str, Any]:

@@ -91,6 +91,9 @@ class Bag:
         Yields:
             Topic, record time in nanoseconds, raw CDR. Messages that are lost are counted in
             `problems`.
+
+        Raises:
+            BagError: The disk fails.
         """
         wanted = frozenset(self._types if topics is None else topics) & self._types.keys()
         sources = [
@@ -109,6 +112,8 @@ class Bag:
                 yield from self._converted(in_order_of_time(sources))
             else:
                 yield from self._unpacked(in_order_of_time(sources))
+        except OSError as error:
+            raise BagError(f'{self.path}: cannot be read on: {error.strerror or error}') from error
         finally:
             self._collect()
 

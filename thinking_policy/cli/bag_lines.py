@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from thinking_policy.bags import Bag, Replay
-from thinking_policy.bags.export import SituationArrays
+from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.from_csv import CsvReport
 from thinking_policy.bags.info import FeedInfo, SignalInfo
 from thinking_policy.situation import TopicCounts
@@ -79,9 +79,8 @@ def signals(config: str, infos: Sequence[SignalInfo], feeds: Sequence[FeedInfo])
     yield from columns(table, right=(1, 2, 3))
 
 
-def exported(path: Path, made: SituationArrays, replay: Replay) -> Iterator[str]:
+def exported(path: Path, arrays: Arrays, replay: Replay) -> Iterator[str]:
     """Yield what was written, what fed it, and everything that was left out."""
-    arrays = made.arrays()
     count, length, width = arrays['window'].shape
     episodes = len(set(arrays['episode'].tolist()))
     yield (
