@@ -9,6 +9,7 @@ import difflib
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import timezone, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -111,6 +112,18 @@ def load_csv_map(path: Path) -> CsvMap:
     return CsvMap(time, _checked(columns, constants, path), constants=constants, **texts)
 
 
+def zone_of(name: str) -> tzinfo:
+    """Return a timezone; UTC also where the machine has no table of timezones.
+
+    Raises:
+        KeyError: No such timezone.
+    """
+    try:
+        return timezone.utc if name == 'UTC' else ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise KeyError(name) from error
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a hint at the most similar known name, or nothing."""
     close = difflib.get_close_matches(name, list(known), n=2, cutoff=0.5)
@@ -162,8 +175,8 @@ def _checked(
 
 def _check_timezone(time: TimeColumn, path: Path) -> None:
     try:
-        ZoneInfo(time.timezone)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        zone_of(time.timezone)
+    except KeyError as error:
         raise BagError(
             f'{path}: time.timezone: expected a name such as UTC or Europe/Berlin, '
             f'found {time.timezone!r}'

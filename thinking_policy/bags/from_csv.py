@@ -15,12 +15,18 @@ from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Literal
-from zoneinfo import ZoneInfo
 
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_typestore
 
-from thinking_policy.bags.csv_map import TIME_UNITS, Column, CsvMap, TimeColumn, did_you_mean
+from thinking_policy.bags.csv_map import (
+    TIME_UNITS,
+    Column,
+    CsvMap,
+    TimeColumn,
+    did_you_mean,
+    zone_of,
+)
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.message_building import MessageBuilder
 from thinking_policy.bags.message_definitions import type_name
@@ -251,7 +257,7 @@ def _time_reader(time: TimeColumn) -> Callable[[str], int]:
     if time.format in TIME_UNITS:
         factor = Decimal(10) ** TIME_UNITS[time.format]
         return lambda cell: int(Decimal(cell) * factor)
-    zone = ZoneInfo(time.timezone)
+    zone = zone_of(time.timezone)
     epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
     def read(cell: str) -> int:
