@@ -9,6 +9,7 @@ import pytest
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli.plan import Plan, environment_for, policy_process, source_process
 from thinking_policy.cli.robot_files import find_configuration, robots
+from thinking_policy.cli.run import the_bag
 from thinking_policy.shipped import config_folder
 
 CONFIG = Path('/etc/robot.yaml')
@@ -81,3 +82,14 @@ def test_a_file_in_the_current_folder_is_taken_by_its_path(tmp_path, monkeypatch
 def test_an_unknown_robot_is_refused_with_the_shipped_ones():
     with pytest.raises(ThinkingPolicyError, match=r'--config turtelbot.*turtlebot3'):
         find_configuration('turtelbot')
+
+
+def test_the_only_bag_in_a_folder_of_folders_is_taken_and_said(tmp_path, capsys):
+    (tmp_path / 'results' / 'walk').mkdir(parents=True)
+    (tmp_path / 'results' / 'walk' / 'metadata.yaml').touch()
+    assert the_bag(tmp_path) == tmp_path / 'results' / 'walk'
+    assert 'holds one bag: results/walk' in capsys.readouterr().err
+    assert the_bag(tmp_path / 'results' / 'walk') == tmp_path / 'results' / 'walk'
+    (tmp_path / 'other').mkdir()
+    (tmp_path / 'other' / 'metadata.yaml').touch()
+    assert the_bag(tmp_path) == tmp_path  # which one is for the user to say

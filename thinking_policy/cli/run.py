@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -37,6 +37,7 @@ REFRESH_S = 0.1
 MATCH_S = 20.0  # for the policy node to appear before a bag is started without it
 # How the policy node says that it stays inactive; nobody here would wake it later.
 NEVER_ACTIVE = ('ERROR not configured', 'ERROR not activated')
+BAG_MARK = 'metadata.yaml'
 DRAIN_S = 1.0  # silence after the end of a bag that means that the last tick was heard
 
 EXAMPLES = """\b
@@ -62,7 +63,7 @@ def run(
         ),
     ] = '',
     bag: Annotated[
-        Path | None, typer.Option(metavar='PATH', help='Play this bag (rosbag2 or ROS 1).')
+        Optional[Path], typer.Option(metavar='PATH', help='Play this bag (rosbag2 or ROS 1).')
     ] = None,
     live: Annotated[
         bool,
@@ -77,7 +78,7 @@ def run(
         ),
     ] = '',
     policy: Annotated[
-        Path | None, typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
+        Optional[Path], typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
     ] = None,
     namespace: Annotated[
         str, typer.Option(metavar='NAME', help='Namespace, such as /robot1.')
@@ -111,7 +112,7 @@ def run(
     plan = Plan(
         config=find_configuration(config),
         scenario=scenario,
-        bag=None if bag is None else _existing(bag, 'bag'),
+        bag=None if bag is None else the_bag(_existing(bag, 'bag')),
         rate=rate,
         loop=loop,
         policy=None if policy is None else _existing(policy, 'policy'),
@@ -232,6 +233,17 @@ def _coverage(plan: Plan) -> Coverage | None:
     from thinking_policy.cli.bag_coverage import cover  # needs the extra [bags]
 
     return cover(plan.bag, plan.config, plan.namespace)
+
+
+def the_bag(path: Path) -> Path:
+    """Return the one bag in a folder of folders, as data sets are often laid; else the path."""
+    if not path.is_dir() or any(path.glob('*.db3*')) or any(path.glob('*.mcap*')):
+        return path
+    found = [file.parent for depth in range(4) for file in path.glob('*/' * depth + BAG_MARK)]
+    if len(found) != 1 or found[0] == path:
+        return path
+    print(f'thinking-policy: {path} holds one bag: {found[0].relative_to(path)}', file=sys.stderr)
+    return found[0]
 
 
 def _existing(path: Path, what: str) -> Path:
