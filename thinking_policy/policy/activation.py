@@ -20,8 +20,9 @@ class ActivationFilter:
     active is never delayed: a fault right after another must not wait.
     """
 
-    def __init__(self, on: ArrayLike, off: ArrayLike, minimum_hold_s: float = DEFAULT_HOLD_S
-                 ) -> None:
+    def __init__(
+        self, on: ArrayLike, off: ArrayLike, minimum_hold_s: float = DEFAULT_HOLD_S
+    ) -> None:
         """Start with nothing active.
 
         Args:
@@ -53,8 +54,9 @@ class ActivationFilter:
         self._active[:] = False
         self._episode = None
 
-    def update(self, probability: NDArray[np.float32], stamp_ns: int, episode: str
-               ) -> NDArray[np.bool_]:
+    def update(
+        self, probability: NDArray[np.float32], stamp_ns: int, episode: str
+    ) -> NDArray[np.bool_]:
         """Take the probabilities of one tick and return what is active after it.
 
         Args:
@@ -78,18 +80,21 @@ class ActivationFilter:
         return self._active.copy()
 
 
-def _checked(on: ArrayLike, off: ArrayLike, minimum_hold_s: float
-             ) -> tuple[NDArray[np.float32], NDArray[np.float32], int]:
+def _checked(
+    on: ArrayLike, off: ArrayLike, minimum_hold_s: float
+) -> tuple[NDArray[np.float32], NDArray[np.float32], int]:
     # float32 as the probabilities and the published thresholds are: 0.7 reaches 0.7.
     above, below = np.array(on, np.float32), np.array(off, np.float32)
     if above.ndim != 1 or above.shape != below.shape:
         raise PolicyError(
             f'thresholds: expected two lists of one length, found shapes {above.shape} and '
-            f'{below.shape}')
+            f'{below.shape}'
+        )
     if not (np.all(below >= 0) and np.all(below <= above) and np.all(above <= 1)):
         raise PolicyError(
             f'thresholds: expected 0 <= off <= on <= 1, found on {above.tolist()} and off '
-            f'{below.tolist()}')
+            f'{below.tolist()}'
+        )
     if not 0 <= minimum_hold_s < 1e6:
         raise PolicyError(f'minimum hold: expected seconds in 0...1e6, found {minimum_hold_s}')
     return above, below, round(minimum_hold_s * 1e9)

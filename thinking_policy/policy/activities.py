@@ -69,7 +69,8 @@ def activities_from_entries(entries: Sequence[Any], source: str) -> tuple[Thinki
         PolicyError: A wrong entry; the message names the activity, the key and what was found.
     """
     activities = tuple(
-        _activity(entry, f'{source}: activities[{index}]') for index, entry in enumerate(entries))
+        _activity(entry, f'{source}: activities[{index}]') for index, entry in enumerate(entries)
+    )
     seen: set[str] = set()
     for activity in activities:
         if activity.id in seen:
@@ -107,8 +108,7 @@ def with_thresholds(
         gap = activity.threshold - activity.threshold_off
         lower = off.get(activity.id, max(0.0, threshold - gap))
         _check_thresholds(threshold, lower, f'{source}: {activity.id}')
-        changed.append(
-            dataclasses.replace(activity, threshold=threshold, threshold_off=lower))
+        changed.append(dataclasses.replace(activity, threshold=threshold, threshold_off=lower))
     return tuple(changed)
 
 
@@ -125,10 +125,12 @@ def _activity(entry: Any, where: str) -> ThinkingActivity:
             raise PolicyError(f'{where}.{key}: expected text, found {value!r}')
     if not _ID.match(entry['id']):
         raise PolicyError(
-            f'{where}.id: expected lower-case letters, digits and _, found {entry["id"]!r}')
+            f'{where}.id: expected lower-case letters, digits and _, found {entry["id"]!r}'
+        )
     threshold = _number(entry.get('threshold', DEFAULT_THRESHOLD), f'{where}.threshold')
     off = _number(
-        entry.get('threshold_off', max(0.0, threshold - DEFAULT_GAP)), f'{where}.threshold_off')
+        entry.get('threshold_off', max(0.0, threshold - DEFAULT_GAP)), f'{where}.threshold_off'
+    )
     _check_thresholds(threshold, off, where)
     # YAML's folded texts end in a line break.
     texts = {key: ' '.join(entry[key].split()) for key in ('id', 'title', 'directive')}
@@ -145,4 +147,5 @@ def _check_thresholds(on: float, off: float, where: str) -> None:
     if not (math.isfinite(on) and math.isfinite(off) and 0.0 <= off <= on <= 1.0 and on > 0.0):
         raise PolicyError(
             f'{where}: expected 0 <= threshold_off <= threshold <= 1 and threshold > 0, '
-            f'found threshold {on} and threshold_off {off}')
+            f'found threshold {on} and threshold_off {off}'
+        )

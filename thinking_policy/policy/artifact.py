@@ -51,12 +51,14 @@ def read_artifact(path: Path, public_key: Path | None = None) -> Artifact:
     if text is None:
         raise PolicyError(
             f'{path}: an ONNX model, but not a thinking policy: it has no metadata '
-            f'{METADATA_KEY!r}')
+            f'{METADATA_KEY!r}'
+        )
     manifest = manifest_from_json(text, str(path))
     if manifest.graph_sha256 != model.graph_sha256:
         raise PolicyError(
             f'{path}: damaged: the graph has hash {model.graph_sha256[:16]}..., the manifest '
-            f'says {manifest.graph_sha256[:16]}...')
+            f'says {manifest.graph_sha256[:16]}...'
+        )
     return Artifact(path, data, model, manifest)
 
 
@@ -81,5 +83,6 @@ def _read(path: Path) -> bytes:
         raise PolicyError(f'{path}: cannot be read: {error.strerror}') from error
     if len(data) > LARGEST_BYTES:
         raise PolicyError(
-            f'{path}: more than {LARGEST_BYTES // 2**20} MiB; expected a policy file')
+            f'{path}: more than {LARGEST_BYTES // 2**20} MiB; expected a policy file'
+        )
     return data

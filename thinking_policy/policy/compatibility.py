@@ -38,22 +38,26 @@ def check_configuration(artifact: Artifact, config: SituationConfig) -> list[str
     if trained != configured:
         what = 'order of signals' if sorted(trained) == sorted(configured) else 'signals'
         raise PolicyError(
-            f'{path}: other {what}: the policy has {trained}, configured are {configured}')
+            f'{path}: other {what}: the policy has {trained}, configured are {configured}'
+        )
     if manifest.window_length != config.window_length:
         raise PolicyError(
             f'{path}: other window length: the policy has T={manifest.window_length}, '
-            f'configured is T={config.window_length}')
+            f'configured is T={config.window_length}'
+        )
     warnings = []
     for learned, signal in zip(manifest.signals, config.signals, strict=True):
         period_s = signal.period_ticks * config.tick_period_s
         if abs(period_s - learned.period_s) > _PERIOD_TOLERANCE * learned.period_s:
             warnings.append(
                 f'{signal.name}: sampled every {period_s:g} s, the policy was trained with '
-                f'{learned.period_s:g} s')
+                f'{learned.period_s:g} s'
+            )
     if manifest.recent_events > config.events.recent:
         warnings.append(
             f'events: the policy reads the last {manifest.recent_events}, a situation holds '
-            f'{config.events.recent}')
+            f'{config.events.recent}'
+        )
     return warnings
 
 
@@ -65,12 +69,16 @@ def check_layout(artifact: Artifact) -> None:
     """
     manifest = artifact.manifest
     expected = input_specs(
-        manifest.window_length, len(manifest.signals), manifest.recent_events,
-        len(manifest.event_vocabulary))
+        manifest.window_length,
+        len(manifest.signals),
+        manifest.recent_events,
+        len(manifest.event_vocabulary),
+    )
     if manifest.inputs != expected:
         raise PolicyError(
             f'{artifact.path}: packed in another way than this version of thinking_policy knows: '
-            f'expected {_describe(expected)}, found {_describe(manifest.inputs)}')
+            f'expected {_describe(expected)}, found {_describe(manifest.inputs)}'
+        )
 
 
 def open_session(artifact: Artifact) -> onnxruntime.InferenceSession:
@@ -89,7 +97,8 @@ def open_session(artifact: Artifact) -> onnxruntime.InferenceSession:
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(
-            artifact.data, options, providers=['CPUExecutionProvider'])
+            artifact.data, options, providers=['CPUExecutionProvider']
+        )
     except Exception as error:  # its exceptions have no common base but this one
         raise PolicyError(_refusal(artifact, str(error))) from error
 
@@ -110,12 +119,14 @@ def check_session(artifact: Artifact, session: onnxruntime.InferenceSession) -> 
     if outputs.get(PROBABILITY) != wanted:
         raise PolicyError(
             f'{path}: wrong output: expected {PROBABILITY} {wanted} for '
-            f'{len(manifest.activities)} activities, found {outputs}')
+            f'{len(manifest.activities)} activities, found {outputs}'
+        )
     for entry in (*session.get_inputs(), *session.get_outputs()):
         batch = entry.shape[0] if entry.shape else 0
         if isinstance(batch, int) and batch != 1:
             raise PolicyError(
-                f'{path}: {entry.name}: expected a free batch size or 1, found {batch}')
+                f'{path}: {entry.name}: expected a free batch size or 1, found {batch}'
+            )
 
 
 def _describe(specs: Sequence[object]) -> str:
@@ -127,11 +138,17 @@ def _refusal(artifact: Artifact, reason: str) -> str:
     remedy = 'update onnxruntime or export for an older version'
     found = _TOO_NEW_OPSET.search(reason)
     if found:
-        return (f'{path}: opset {artifact.opset} is too new: {runtime} supports up to '
-                f'{found.group(1)}; {remedy}')
+        return (
+            f'{path}: opset {artifact.opset} is too new: {runtime} supports up to '
+            f'{found.group(1)}; {remedy}'
+        )
     found = _TOO_NEW_IR.search(reason)
     if found:
-        return (f'{path}: IR version {artifact.model.ir_version} is too new: {runtime} supports '
-                f'up to {found.group(1)}; {remedy}')
-    return (f'{path}: {runtime} refuses it (opset {artifact.opset}, IR version '
-            f'{artifact.model.ir_version}): {" ".join(reason.split())}')
+        return (
+            f'{path}: IR version {artifact.model.ir_version} is too new: {runtime} supports '
+            f'up to {found.group(1)}; {remedy}'
+        )
+    return (
+        f'{path}: {runtime} refuses it (opset {artifact.opset}, IR version '
+        f'{artifact.model.ir_version}): {" ".join(reason.split())}'
+    )

@@ -85,10 +85,13 @@ class Manifest:
         return hashlib.sha256(self.to_json().encode('utf-8')).hexdigest()[:16]
 
     def to_json(self) -> str:
-        """Return canonical JSON: sorted keys, no blanks, so that equal manifests hash alike."""
-        return json.dumps(
-            dataclasses.asdict(self), sort_keys=True, separators=(',', ':'), ensure_ascii=False,
-            allow_nan=False)
+        """Return canonical JSON: sorted keys, no blanks, so that equal manifests hash alike.
+
+        Raises:
+            PolicyError: A field has a wrong type or value; nothing that can't be read is written.
+        """
+        # Read back once, for 1 and 1.0 are equal here and not in a hash.
+        return _dump(_read(json.loads(_dump(self)), 'manifest'))
 
 
 def manifest_from_json(text: str, source: str) -> Manifest:
@@ -103,7 +106,7 @@ def manifest_from_json(text: str, source: str) -> Manifest:
     """
     try:
         values = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise PolicyError(f'{source}: the manifest is not JSON: {error}') from error
     schema = values.get('schema_version') if isinstance(values, dict) else None
     if isinstance(schema, bool) or not isinstance(schema, int) or schema < 1:
@@ -111,16 +114,27 @@ def manifest_from_json(text: str, source: str) -> Manifest:
     if schema > SCHEMA_VERSION:
         raise PolicyError(
             f'{source}: the manifest has schema {schema}, this version of thinking_policy '
-            f'reads up to {SCHEMA_VERSION}; update thinking_policy')
-    manifest: Manifest = _build(Manifest, values, f'{source}: manifest')
-    _check(manifest, f'{source}: manifest')
+            f'reads up to {SCHEMA_VERSION}; update thinking_policy'
+        )
+    return _read(values, f'{source}: manifest')
+
+
+def _dump(manifest: Manifest) -> str:
+    return json.dumps(
+        dataclasses.asdict(manifest), sort_keys=True, separators=(',', ':'), ensure_ascii=False
+    )
+
+
+def _read(values: Any, where: str) -> Manifest:
+    manifest: Manifest = _build(Manifest, values, where)
+    _check(manifest, where)
     return manifest
 
 
 def _build(kind: Any, values: Any, where: str) -> Any:
     """Fill a dataclass from parsed JSON, strictly: the version is a hash of every field."""
     if not isinstance(values, dict):
-        raise PolicyError(f'{where}: expected names and values, found {values!r}')
+        raise PolicyError(f'{where}: expected names and values, found {values!r:.80}')
     fields = {f.name: f for f in dataclasses.fields(kind)}
     unknown = sorted(set(values) - set(fields))
     if unknown:
@@ -140,21 +154,24 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     if isinstance(hint, types.GenericAlias) and origin is tuple:
         item = typing.get_args(hint)[0]
         if not isinstance(value, list):
-            raise PolicyError(f'{where}: expected a list, found {value!r}')
+            raise PolicyError(f'{where}: expected a list, found {value!r:.80}')
         if item is ThinkingActivity:
             return activities_from_entries(value, where.rpartition('.')[0])
         return tuple(_convert(v, item, f'{where}[{i}]') for i, v in enumerate(value))
     if origin is not None:
         if not isinstance(value, dict):
-            raise PolicyError(f'{where}: expected names and numbers, found {value!r}')
+            raise PolicyError(f'{where}: expected names and numbers, found {value!r:.80}')
         return {str(k): _convert(v, float, f'{where}.{k}') for k, v in value.items()}
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
-    if not isinstance(value, hint) or isinstance(value, bool) or (
-            hint is float and not math.isfinite(value)):
-        raise PolicyError(f'{where}: expected {hint.__name__}, found {value!r}')
+    if (
+        not isinstance(value, hint)
+        or isinstance(value, bool)
+        or (hint is float and not math.isfinite(value))
+    ):
+        raise PolicyError(f'{where}: expected {hint.__name__}, found {value!r:.80}')
     return value
 
 
@@ -168,8 +185,10 @@ def _check(manifest: Manifest, where: str) -> None:
     if manifest.window_length < 1 or manifest.tick_period_s <= 0:
         raise PolicyError(
             f'{where}: expected window_length >= 1 and tick_period_s > 0, found '
-            f'{manifest.window_length} and {manifest.tick_period_s}')
+            f'{manifest.window_length} and {manifest.tick_period_s}'
+        )
     if bool(manifest.event_vocabulary) != (manifest.recent_events > 0):
         raise PolicyError(
             f'{where}: {len(manifest.event_vocabulary)} event codes do not go with '
-            f'recent_events {manifest.recent_events}')
+            f'recent_events {manifest.recent_events}'
+        )

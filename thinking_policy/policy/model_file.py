@@ -74,10 +74,12 @@ def parse_model_file(data: bytes, source: str) -> ModelFile:
         if not recognised:
             raise PolicyError(f'{source}: not an ONNX model ({error})') from error
         raise PolicyError(
-            f'{source}: truncated or damaged after {len(data)} bytes ({error})') from error
+            f'{source}: truncated or damaged after {len(data)} bytes ({error})'
+        ) from error
     if not has_graph:
         raise PolicyError(
-            f'{source}: not an ONNX model, or truncated: it holds no graph ({len(data)} bytes)')
+            f'{source}: not an ONNX model, or truncated: it holds no graph ({len(data)} bytes)'
+        )
     return ModelFile(ir_version, opsets, metadata, digest.hexdigest())
 
 
@@ -103,8 +105,9 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, bytes]]:
             raise ValueError(f'wire type {wire} at byte {position}')
         if position + size > len(data):
             raise ValueError(
-                f'{size} bytes announced at byte {position}, {len(data) - position} are there')
-        yield number, wire, data[position:position + size]
+                f'{size} bytes announced at byte {position}, {len(data) - position} are there'
+            )
+        yield number, wire, data[position : position + size]
         position += size
 
 

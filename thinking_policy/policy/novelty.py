@@ -65,7 +65,8 @@ def fit_baseline(
     if windows.ndim != 3 or windows.shape != valid.shape or windows.shape[2] != len(signals):
         raise PolicyError(
             f'baseline: expected windows and valid [N, T, {len(signals)}], found '
-            f'{windows.shape} and {valid.shape}')
+            f'{windows.shape} and {valid.shape}'
+        )
     counts = valid.sum(axis=1)
     sums = np.where(valid, windows, 0.0).sum(axis=1, dtype=np.float64)
     usable = counts * 2 >= windows.shape[1]
@@ -80,8 +81,7 @@ def fit_baseline(
     return Baseline(tuple(signals), tuple(mean), tuple(std))
 
 
-def baseline_from_dict(values: Mapping[str, Any], signals: Sequence[str], source: str
-                       ) -> Baseline:
+def baseline_from_dict(values: Mapping[str, Any], signals: Sequence[str], source: str) -> Baseline:
     """Return a baseline that was stored with `to_dict`.
 
     Args:
@@ -95,14 +95,19 @@ def baseline_from_dict(values: Mapping[str, Any], signals: Sequence[str], source
     names = values.get('signals')
     if names != list(signals):
         raise PolicyError(
-            f'{source}: the baseline is for signals {names}, expected {list(signals)}')
+            f'{source}: the baseline is for signals {names}, expected {list(signals)}'
+        )
     columns = []
     for key in ('mean', 'std'):
         column = values.get(key)
-        if not isinstance(column, list) or len(column) != len(signals) or not all(
-                isinstance(v, (int, float)) and math.isfinite(v) for v in column):
+        if (
+            not isinstance(column, list)
+            or len(column) != len(signals)
+            or not all(isinstance(v, (int, float)) and math.isfinite(v) for v in column)
+        ):
             raise PolicyError(
-                f'{source}: {key}: expected {len(signals)} finite numbers, found {column!r}')
+                f'{source}: {key}: expected {len(signals)} finite numbers, found {column!r}'
+            )
         columns.append(tuple(float(v) for v in column))
     mean, std = columns
     return Baseline(tuple(signals), mean, tuple(max(v, SMALLEST_STD) for v in std))
@@ -143,5 +148,4 @@ def novelty(window: NDArray[np.float32], valid: NDArray[np.bool_], baseline: Bas
         baseline: What is normal.
     """
     sums = np.where(valid, window, 0.0).sum(axis=0, dtype=np.float64)
-    return novelty_from_sums(
-        sums.tolist(), valid.sum(axis=0).tolist(), baseline, window.shape[0])
+    return novelty_from_sums(sums.tolist(), valid.sum(axis=0).tolist(), baseline, window.shape[0])

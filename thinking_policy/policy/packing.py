@@ -128,7 +128,7 @@ class Packer:
             index = self._index[event.code]
             code_age[index] = _age_s(now, event.stamp_ns)
             code_count[index] += 1
-        newest = known[-self._recent:]
+        newest = known[-self._recent :]
         for slot, event in enumerate(newest, start=self._recent - len(newest)):
             code[slot] = self._index[event.code] + 1
             age[slot] = _age_s(now, event.stamp_ns)

@@ -61,9 +61,14 @@ class PolicyRuntime:
             by 0 (NaN) or the nearer end of 0...1.
     """
 
-    def __init__(self, artifact: Artifact, session: onnxruntime.InferenceSession,
-                 baseline: Baseline, warnings: tuple[str, ...] = (),
-                 clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self,
+        artifact: Artifact,
+        session: onnxruntime.InferenceSession,
+        baseline: Baseline,
+        warnings: tuple[str, ...] = (),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
         """Bind buffers; use `load`, which checks before."""
         manifest = artifact.manifest
         self.path: Path = artifact.path
@@ -80,20 +85,29 @@ class PolicyRuntime:
         self._clock = clock
         self._session = session
         self._packer = Packer(
-            self._length, len(self._names), manifest.recent_events, manifest.event_vocabulary)
+            self._length, len(self._names), manifest.recent_events, manifest.event_vocabulary
+        )
         self._output = np.zeros((1, len(manifest.activities)), np.float32)
         self._sums = np.zeros((2, len(self._names)), np.float32)
         self._binding = session.io_binding()
         # Bound by address once: the session reads and writes these arrays at every run.
         for name, buffer in self._packer.buffers.items():
             self._binding.bind_input(
-                name, 'cpu', 0, buffer.dtype.type, buffer.shape, buffer.ctypes.data)
+                name, 'cpu', 0, buffer.dtype.type, buffer.shape, buffer.ctypes.data
+            )
         self._binding.bind_output(
-            PROBABILITY, 'cpu', 0, np.float32, self._output.shape, self._output.ctypes.data)
+            PROBABILITY, 'cpu', 0, np.float32, self._output.shape, self._output.ctypes.data
+        )
 
     @classmethod
-    def load(cls, path: Path, *, config: SituationConfig | None = None,
-             public_key: Path | None = None, baseline: Baseline | None = None) -> PolicyRuntime:
+    def load(
+        cls,
+        path: Path,
+        *,
+        config: SituationConfig | None = None,
+        public_key: Path | None = None,
+        baseline: Baseline | None = None,
+    ) -> PolicyRuntime:
         """Read, check and try a policy file.
 
         The bytes are read once: what was verified and checked is what is loaded, even if the
@@ -119,7 +133,8 @@ class PolicyRuntime:
         elif baseline.signals != names:
             raise PolicyError(
                 f'{path}: the baseline is for signals {list(baseline.signals)}, the policy has '
-                f'{list(names)}')
+                f'{list(names)}'
+            )
         runtime = cls(artifact, session, baseline, tuple(warnings))
         runtime._dry_run()
         return runtime
@@ -136,7 +151,8 @@ class PolicyRuntime:
             self._check_signals(situation)
         if situation.window.shape != self._shape:
             raise PolicyError(
-                f'{self.path}: expected a window {self._shape}, found {situation.window.shape}')
+                f'{self.path}: expected a window {self._shape}, found {situation.window.shape}'
+            )
         self._packer.fill(situation)
         self._run()
         probability = self._output[0].copy()
@@ -159,7 +175,8 @@ class PolicyRuntime:
         if situation.signals != self._names:
             raise PolicyError(
                 f'{self.path}: the policy has signals {list(self._names)}, the situation has '
-                f'{list(situation.signals)}')
+                f'{list(situation.signals)}'
+            )
         self._checked = situation.signals
 
     def _dry_run(self) -> None:
@@ -184,7 +201,8 @@ class PolicyRuntime:
             if not _are_probabilities(found):
                 raise PolicyError(
                     f'{self.path}: the dry run gave {[round(v, 4) for v in found]}; expected '
-                    f'probabilities in 0...1')
+                    f'probabilities in 0...1'
+                )
 
 
 def _are_probabilities(values: list[float]) -> bool:

@@ -41,10 +41,11 @@ def write_key_pair(private_key: Path, public_key: Path) -> None:
             raise PolicyError(f'{path}: exists already; a key is never overwritten')
     private = keys.Ed25519PrivateKey.generate()
     secret = private.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption())
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
     public = private.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     try:
         # Created with its mode, so that it is never readable by others, not even briefly.
         handle = os.open(private_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -93,18 +94,22 @@ def verify_bytes(data: bytes, path: Path, public_key: Path) -> None:
     if not beside.is_file():
         raise PolicyError(
             f'{path}: not signed: {beside.name} is missing, and a public key is configured '
-            f'({public_key})')
+            f'({public_key})'
+        )
     signature = _read(beside, 'signature')
     if len(signature) != _SIZE:
         raise PolicyError(
-            f'{beside}: expected an Ed25519 signature of {_SIZE} bytes, found {len(signature)}')
+            f'{beside}: expected an Ed25519 signature of {_SIZE} bytes, found {len(signature)}'
+        )
     from cryptography.exceptions import InvalidSignature
+
     try:
         key.verify(signature, data)
     except InvalidSignature as error:
         raise PolicyError(
             f'{path}: the signature does not belong to this file and the key {public_key}; '
-            f'it was changed, or signed with another key') from error
+            f'it was changed, or signed with another key'
+        ) from error
 
 
 def _cryptography() -> tuple[Any, Any]:
@@ -114,7 +119,8 @@ def _cryptography() -> tuple[Any, Any]:
     except ImportError as error:
         raise PolicyError(
             'signatures need the Python package cryptography; install python3-cryptography '
-            '(apt) or cryptography (pip)') from error
+            '(apt) or cryptography (pip)'
+        ) from error
     return serialization, ed25519
 
 
@@ -125,7 +131,8 @@ def _private_key(path: Path) -> Ed25519PrivateKey:
     except (ValueError, TypeError) as error:
         raise PolicyError(
             f'{path}: expected an Ed25519 private key as unencrypted PEM; make one with '
-            f'"thinking-policy policy keygen"') from error
+            f'"thinking-policy policy keygen"'
+        ) from error
     if not isinstance(key, keys.Ed25519PrivateKey):
         raise PolicyError(f'{path}: expected an Ed25519 private key, found {type(key).__name__}')
     return cast('Ed25519PrivateKey', key)

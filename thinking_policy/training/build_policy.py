@@ -30,6 +30,7 @@ from thinking_policy.policy.errors import PolicyError
 from thinking_policy.policy.manifest import Manifest, ManifestSignal
 from thinking_policy.policy.packing import PROBABILITY, SIGNALS, input_specs
 from thinking_policy.policy.runtime import PolicyRuntime
+from thinking_policy.shipped import config_folder
 from thinking_policy.training import fit as fitting
 from thinking_policy.training.dataset import WINDOW_LENGTH, draw_rows
 from thinking_policy.training.evaluate import Predict, choose_thresholds, measure, watch_lives
@@ -57,13 +58,17 @@ class Plan:
 
     seed: int = 0
     lives: int = 4000
-    steps: int = 24_000
+    steps: int = 20_000
     judged: int = 30
     width: int = 64
 
 
-def build(plan: Plan, activities_path: Path, created: str = CREATED,
-          progress: fitting.Progress | None = None) -> tuple[bytes, Manifest]:
+def build(
+    plan: Plan,
+    activities_path: Path,
+    created: str = CREATED,
+    progress: fitting.Progress | None = None,
+) -> tuple[bytes, Manifest]:
     """Simulate, fit, choose thresholds, measure and export.
 
     Args:
@@ -82,37 +87,48 @@ def build(plan: Plan, activities_path: Path, created: str = CREATED,
     if tuple(activity.id for activity in activities) != ACTIVITIES:
         raise PolicyError(
             f'{activities_path}: the simulator knows {list(ACTIVITIES)}, in this order; found '
-            f'{[activity.id for activity in activities]}')
+            f'{[activity.id for activity in activities]}'
+        )
     # Lives to learn from, to choose on and to measure on never share a robot.
     learning, choosing, measuring = (
-        np.random.default_rng(s) for s in np.random.SeedSequence(plan.seed).spawn(3))
+        np.random.default_rng(s) for s in np.random.SeedSequence(plan.seed).spawn(3)
+    )
     fitting.make_deterministic(plan.seed)
     rows = draw_rows(plan.lives, _TICKS, learning)
     network = RobotPolicy(WINDOW_LENGTH, len(SIGNAL_NAMES), len(ACTIVITIES), plan.width)
     fitting.fit(
-        network, [torch.from_numpy(rows.signals)], torch.from_numpy(rows.labels),
-        torch.from_numpy(rows.weight), fitting.Recipe(steps=plan.steps, seed=plan.seed), progress)
+        network,
+        [torch.from_numpy(rows.signals)],
+        torch.from_numpy(rows.labels),
+        torch.from_numpy(rows.weight),
+        fitting.Recipe(steps=plan.steps, seed=plan.seed),
+        progress,
+    )
     inputs = input_specs(WINDOW_LENGTH, len(SIGNAL_NAMES), 0, 0)
     graph = export_graph(network, inputs)
     predict = predictor(graph)
-    activities = choose_thresholds(
-        activities, watch_lives(predict, plan.judged, _TICKS, choosing))
+    activities = choose_thresholds(activities, watch_lives(predict, plan.judged, _TICKS, choosing))
     metrics = measure(activities, watch_lives(predict, plan.judged, _TICKS, measuring))
-    return assemble(graph, Manifest(
-        robot='simulated',
-        signals=tuple(ManifestSignal(s.name, s.unit, s.nominal_low, s.nominal_high, TICK_S)
-                      for s in SIMULATED),
-        window_length=WINDOW_LENGTH,
-        tick_period_s=TICK_S,
-        activities=activities,
-        inputs=inputs,
-        network=f'perceptron {plan.width}-{plan.width}',
-        parameters=count_parameters(network),
-        training_data_sha256=rows.sha256,
-        training={'seed': plan.seed, 'lives': plan.lives, 'steps': plan.steps},
-        metrics=metrics,
-        created=created,
-    ))
+    return assemble(
+        graph,
+        Manifest(
+            robot='simulated',
+            signals=tuple(
+                ManifestSignal(s.name, s.unit, s.nominal_low, s.nominal_high, TICK_S)
+                for s in SIMULATED
+            ),
+            window_length=WINDOW_LENGTH,
+            tick_period_s=TICK_S,
+            activities=activities,
+            inputs=inputs,
+            network=f'perceptron {plan.width}-{plan.width}',
+            parameters=count_parameters(network),
+            training_data_sha256=rows.sha256,
+            training={'seed': plan.seed, 'lives': plan.lives, 'steps': plan.steps},
+            metrics=metrics,
+            created=created,
+        ),
+    )
 
 
 def predictor(model: bytes) -> Predict:
@@ -133,35 +149,49 @@ def main(arguments: list[str] | None = None) -> int:
         prog='python -m thinking_policy.training.build_policy',
         description='Train the bundled policy in the simulator and write it as one file.',
         epilog='example: python -m thinking_policy.training.build_policy --seed 0 '
-               '-o config/policy.onnx')
+        '-o config/policy.onnx',
+    )
     default = Plan()
     parser.add_argument('-o', '--output', type=Path, required=True, help='file to write')
     parser.add_argument('--seed', type=int, default=default.seed, help='decides everything')
-    parser.add_argument('--activities', type=Path, default=Path('config/thinking.yaml'),
-                        help='the kinds of thinking (default: %(default)s)')
-    parser.add_argument('--lives', type=int, default=default.lives,
-                        help='simulated lives to learn from (default: %(default)s)')
-    parser.add_argument('--steps', type=int, default=default.steps,
-                        help='optimiser steps (default: %(default)s)')
-    parser.add_argument('--created', default=_created(),
-                        help='time written into the file (default: SOURCE_DATE_EPOCH, or '
-                             f'{CREATED})')
+    parser.add_argument(
+        '--activities',
+        type=Path,
+        help='the kinds of thinking (default: the shipped thinking.yaml)',
+    )
+    parser.add_argument(
+        '--lives',
+        type=int,
+        default=default.lives,
+        help='simulated lives to learn from (default: %(default)s)',
+    )
+    parser.add_argument(
+        '--steps', type=int, default=default.steps, help='optimiser steps (default: %(default)s)'
+    )
+    parser.add_argument(
+        '--created',
+        default=_created(),
+        help=f'time written into the file (default: SOURCE_DATE_EPOCH, or {CREATED})',
+    )
     given = parser.parse_args(arguments)
     start = time.monotonic()
     try:
+        activities = given.activities or config_folder() / 'thinking.yaml'
         with _shown() as progress:
             data, manifest = build(
-                Plan(given.seed, given.lives, given.steps), given.activities, given.created,
-                progress)
+                Plan(given.seed, given.lives, given.steps), activities, given.created, progress
+            )
         write_artifact(given.output, data)
         PolicyRuntime.load(given.output)
     except ThinkingPolicyError as error:
         print(error, file=sys.stderr)
         return 2
     quietest = max(v for k, v in manifest.metrics.items() if k.startswith('healthy_active.'))
-    print(f'{given.output}: {len(data)} bytes, version {manifest.version}, F1 '
-          f'{manifest.metrics["f1"]:.3f}, at most {quietest:.2%} of healthy time active, '
-          f'{time.monotonic() - start:.0f} s')
+    print(
+        f'{given.output}: {len(data)} bytes, version {manifest.version}, F1 '
+        f'{manifest.metrics["f1"]:.3f}, at most {quietest:.2%} of healthy time active, '
+        f'{time.monotonic() - start:.0f} s'
+    )
     return 0
 
 
@@ -177,9 +207,11 @@ def _created() -> str:
 def _shown() -> Iterator[fitting.Progress]:
     """Show a bar on a terminal, and elsewhere a line for every tenth."""
     if not sys.stdout.isatty():
+
         def lines(step: int, steps: int, loss: float) -> None:
             if step % max(1, steps // 10) == 0:
                 print(f'step {step} of {steps}, loss {loss:.4f}', flush=True)
+
         yield lines
         return
     columns = (TextColumn('{task.description}'), BarColumn(), TimeRemainingColumn())
@@ -188,6 +220,7 @@ def _shown() -> Iterator[fitting.Progress]:
 
         def advance(step: int, steps: int, loss: float) -> None:
             bar.update(task, total=steps, completed=step, description=f'loss {loss:.4f}')
+
         yield advance
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training rows from simulated lives: windows as a robot would see them, and what they call for."""
+"""Training rows from simulated lives: what a robot would see, and what that calls for."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Disturbance:
     Attributes:
         drop: Share of samples lost at random; None: drawn for each life, 0 to 0.6.
         missing: Share of lives that lack whole signals.
-        odd: Share of lives with outliers, slow sensors and sensors that say one thing only.
+        odd: Share of lives with coarse, slow and stuck sensors and single samples far off.
     """
 
     drop: float | None = None
@@ -87,11 +87,17 @@ class Disturbance:
     odd: float = 0.5
 
 
+AS_TRAINED = Disturbance()
 CLEAN = Disturbance(drop=0.0, missing=0.0, odd=0.0)
 
 
-def draw_recording(scenario: str, ticks: int, random: np.random.Generator,
-                   disturbance: Disturbance, identity: Identity | None = None) -> Recording:
+def draw_recording(
+    scenario: str,
+    ticks: int,
+    random: np.random.Generator,
+    disturbance: Disturbance,
+    identity: Identity | None = None,
+) -> Recording:
     """Record a life of a robot that nobody has met before, from some moment on.
 
     Args:
@@ -108,29 +114,34 @@ def draw_recording(scenario: str, ticks: int, random: np.random.Generator,
     valid = np.ones(values.shape, np.bool_)
     if random.random() < disturbance.odd:
         _slow_down(values, random)
-        _add_outliers(values, random)
+        _add_noise(values, random)
         if scenario == 'healthy':
             # In a fault a signal that never moves would hide it or feign another.
             _freeze(values, random)
     if random.random() < disturbance.missing:
         _take_signals_away(valid, random)
-    drop = random.choice((0.0, random.uniform(0.0, 0.6))) if disturbance.drop is None \
+    drop = (
+        random.choice((0.0, random.uniform(0.0, 0.6)))
+        if disturbance.drop is None
         else disturbance.drop
+    )
     valid &= random.random(valid.shape) >= drop
     values = np.where(valid, np.clip(values, -10, 10), 0.0)
     return Recording(values.astype(np.float32), valid, phases, since, identity.pace)
 
 
-def windows_of(recording: Recording, length: int = WINDOW_LENGTH
-               ) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+def windows_of(
+    recording: Recording, length: int = WINDOW_LENGTH
+) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
     """Return the window at every tick, [n, T, F]; the first ones are not full yet."""
     before = ((length - 1, 0), (0, 0))
     pick = np.arange(len(recording.values))[:, None] + np.arange(length)[None, :]
     return np.pad(recording.values, before)[pick], np.pad(recording.valid, before)[pick]
 
 
-def labels_of(recording: Recording, valid: NDArray[np.bool_]
-              ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def labels_of(
+    recording: Recording, valid: NDArray[np.bool_]
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return what each tick's window calls for.
 
     A phase's activities are right from when the phase can be told (`Phase.seen_after`), as long
@@ -148,8 +159,7 @@ def labels_of(recording: Recording, valid: NDArray[np.bool_]
     labels = np.zeros((len(seen), len(ACTIVITIES)), np.float32)
     weight = np.ones_like(labels)
     before: tuple[str, ...] = ()
-    for tick, (phase, since) in enumerate(
-            zip(recording.phases, recording.since, strict=True)):
+    for tick, (phase, since) in enumerate(zip(recording.phases, recording.since, strict=True)):
         if since == 1 and tick:
             before = recording.phases[tick - 1].activities
         elapsed = since * recording.pace
@@ -165,8 +175,9 @@ def labels_of(recording: Recording, valid: NDArray[np.bool_]
     return labels, weight
 
 
-def draw_rows(lives: int, ticks: int, random: np.random.Generator,
-              disturbance: Disturbance = Disturbance()) -> Rows:
+def draw_rows(
+    lives: int, ticks: int, random: np.random.Generator, disturbance: Disturbance = AS_TRAINED
+) -> Rows:
     """Return the rows of many lives of robots of which no two are alike.
 
     Args:
@@ -181,8 +192,14 @@ def draw_rows(lives: int, ticks: int, random: np.random.Generator,
         healthy = random.random() < HEALTHY_SHARE
         scenario = 'healthy' if healthy else faults[life % len(faults)]
         parts.append(rows_of(draw_recording(scenario, ticks, random, disturbance)))
-    return Rows(*(np.concatenate(column) for column in zip(
-        *((part.signals, part.labels, part.weight) for part in parts), strict=True)))
+    return Rows(
+        *(
+            np.concatenate(column)
+            for column in zip(
+                *((part.signals, part.labels, part.weight) for part in parts), strict=True
+            )
+        )
+    )
 
 
 def rows_of(recording: Recording) -> Rows:
@@ -208,7 +225,10 @@ def _slow_down(values: NDArray[np.float64], random: np.random.Generator) -> None
         values[:, signal] = values[ticks - ticks % every, signal]
 
 
-def _add_outliers(values: NDArray[np.float64], random: np.random.Generator) -> None:
+def _add_noise(values: NDArray[np.float64], random: np.random.Generator) -> None:
+    """Make some sensors coarse, and let single samples be far off."""
+    coarse = random.uniform(0.02, 0.08, _COUNT) * (random.random(_COUNT) < 0.2)
+    values += coarse * random.standard_normal(values.shape)
     rate = random.uniform(0.0, 0.01)
     hit = random.random(values.shape) < rate
     values[hit] += random.uniform(-0.5, 0.5, int(hit.sum()))
@@ -230,4 +250,4 @@ def _take_signals_away(valid: NDArray[np.bool_], random: np.random.Generator) ->
     valid[:, gone] = False
     if random.random() < 0.5:
         signal, start = random.integers(_COUNT), random.integers(len(valid))
-        valid[start:start + random.integers(3, 40), signal] = False
+        valid[start : start + random.integers(3, 40), signal] = False

@@ -13,7 +13,13 @@ from numpy.typing import NDArray
 
 from thinking_policy.policy.activation import DEFAULT_HOLD_S, ActivationFilter
 from thinking_policy.policy.activities import ThinkingActivity
-from thinking_policy.training.dataset import Disturbance, Recording, draw_recording, rows_of
+from thinking_policy.training.dataset import (
+    AS_TRAINED,
+    Disturbance,
+    Recording,
+    draw_recording,
+    rows_of,
+)
 from thinking_policy.training.scenarios import SCENARIOS, TICK_S, Phase
 
 Predict = Callable[[NDArray[np.float32]], NDArray[np.float32]]
@@ -49,8 +55,14 @@ class Watched:
     since: NDArray[np.int64]
 
 
-def watch_lives(predict: Predict, lives: int, ticks: int, random: np.random.Generator,
-                disturbance: Disturbance = Disturbance(), scenario: str = '') -> list[Watched]:
+def watch_lives(
+    predict: Predict,
+    lives: int,
+    ticks: int,
+    random: np.random.Generator,
+    disturbance: Disturbance = AS_TRAINED,
+    scenario: str = '',
+) -> list[Watched]:
     """Let the policy watch lives of robots that it has never met.
 
     Args:
@@ -68,13 +80,22 @@ def watch_lives(predict: Predict, lives: int, ticks: int, random: np.random.Gene
         for _ in range(lives * share):
             recording: Recording = draw_recording(name, ticks, random, disturbance)
             rows = rows_of(recording)
-            watched.append(Watched(name, predict(rows.signals), rows.labels, rows.weight,
-                                   recording.phases, recording.since))
+            watched.append(
+                Watched(
+                    name,
+                    predict(rows.signals),
+                    rows.labels,
+                    rows.weight,
+                    recording.phases,
+                    recording.since,
+                )
+            )
     return watched
 
 
-def choose_thresholds(activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
-                      ) -> tuple[ThinkingActivity, ...]:
+def choose_thresholds(
+    activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
+) -> tuple[ThinkingActivity, ...]:
     """Choose on- and off-thresholds.
 
     On: the best F1 among those that leave a healthy robot quiet (`HEALTHY_SHARE`), and not below
@@ -96,13 +117,17 @@ def choose_thresholds(activities: Sequence[ThinkingActivity], watched: Sequence[
                 f1 = _f1(p >= on, due, sure)
                 if f1 > best_f1:
                     best, best_f1 = on, f1
-        chosen.append(dataclasses.replace(
-            activity, threshold=best, threshold_off=_off_threshold(best, p[due & sure])))
+        chosen.append(
+            dataclasses.replace(
+                activity, threshold=best, threshold_off=_off_threshold(best, p[due & sure])
+            )
+        )
     return tuple(chosen)
 
 
-def measure(activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
-            ) -> dict[str, float]:
+def measure(
+    activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
+) -> dict[str, float]:
     """Return figures by name.
 
     `f1.<id>` and `f1` (micro-averaged) compare each tick's probability with the on-threshold;
@@ -116,9 +141,9 @@ def measure(activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
     for index, activity in enumerate(activities):
         name, off = activity.id, activity.threshold_off
         figures[f'f1.{name}'] = _f1(
-            probability[:, index] >= on[index], labels[:, index] > 0, weight[:, index] > 0)
-        figures[f'healthy_active.{name}'] = _healthy_share(
-            watched, index, activity.threshold, off)
+            probability[:, index] >= on[index], labels[:, index] > 0, weight[:, index] > 0
+        )
+        figures[f'healthy_active.{name}'] = _healthy_share(watched, index, activity.threshold, off)
         delays = _delays(watched, index, activity)
         found = [delay for delay in delays if delay is not None]
         if delays:
@@ -128,13 +153,17 @@ def measure(activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
     return {name: round(value, 4) for name, value in figures.items()}
 
 
-def activations(probability: NDArray[np.float32], on: Sequence[float], off: Sequence[float]
-                ) -> NDArray[np.bool_]:
+def activations(
+    probability: NDArray[np.float32], on: Sequence[float], off: Sequence[float]
+) -> NDArray[np.bool_]:
     """Return what is active at each tick of one life, bool [n, G]."""
     switch = ActivationFilter(on, off, DEFAULT_HOLD_S)
-    return np.array([
-        switch.update(row, round(tick * TICK_S * 1e9), 'life')
-        for tick, row in enumerate(probability)])
+    return np.array(
+        [
+            switch.update(row, round(tick * TICK_S * 1e9), 'life')
+            for tick, row in enumerate(probability)
+        ]
+    )
 
 
 def _off_threshold(on: float, due: NDArray[np.float32]) -> float:
@@ -143,26 +172,32 @@ def _off_threshold(on: float, due: NDArray[np.float32]) -> float:
 
 
 def _healthy_share(watched: Sequence[Watched], index: int, on: float, off: float) -> float:
-    active = [activations(life.probability[:, index:index + 1], [on], [off])
-              for life in watched
-              if life.scenario == 'healthy' and life.probability[:, index].max() >= on]
+    active = [
+        activations(life.probability[:, index : index + 1], [on], [off])
+        for life in watched
+        if life.scenario == 'healthy' and life.probability[:, index].max() >= on
+    ]
     ticks = sum(len(life.probability) for life in watched if life.scenario == 'healthy')
     return float(sum(int(a.sum()) for a in active)) / max(1, ticks)
 
 
-def _delays(watched: Sequence[Watched], index: int, activity: ThinkingActivity
-            ) -> list[float | None]:
+def _delays(
+    watched: Sequence[Watched], index: int, activity: ThinkingActivity
+) -> list[float | None]:
     """Return seconds to activation for each phase in which the activity newly becomes due."""
     delays: list[float | None] = []
     for life in watched:
         starts = [t for t in range(1, len(life.since)) if life.since[t] == 1]
         if not any(activity.id in life.phases[t].activities for t in starts):
             continue
-        active = activations(life.probability[:, index:index + 1],
-                             [activity.threshold], [activity.threshold_off])[:, 0]
+        active = activations(
+            life.probability[:, index : index + 1], [activity.threshold], [activity.threshold_off]
+        )[:, 0]
         for start, end in zip(starts, [*starts[1:], len(life.since)], strict=True):
-            new = (activity.id in life.phases[start].activities
-                   and activity.id not in life.phases[start - 1].activities)
+            new = (
+                activity.id in life.phases[start].activities
+                and activity.id not in life.phases[start - 1].activities
+            )
             span = slice(start, end)
             # Judged only where the phase could be told at all.
             if new and (life.labels[span, index] * life.weight[span, index]).any():
@@ -171,11 +206,14 @@ def _delays(watched: Sequence[Watched], index: int, activity: ThinkingActivity
     return delays
 
 
-def _joined(watched: Sequence[Watched]
-            ) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
-    return (np.concatenate([life.probability for life in watched]),
-            np.concatenate([life.labels for life in watched]),
-            np.concatenate([life.weight for life in watched]))
+def _joined(
+    watched: Sequence[Watched],
+) -> tuple[NDArray[np.float32], NDArray[np.float32], NDArray[np.float32]]:
+    return (
+        np.concatenate([life.probability for life in watched]),
+        np.concatenate([life.labels for life in watched]),
+        np.concatenate([life.weight for life in watched]),
+    )
 
 
 def _f1(active: NDArray[np.bool_], due: NDArray[np.bool_], sure: NDArray[np.bool_]) -> float:

@@ -8,6 +8,7 @@ import dataclasses
 import io
 import warnings
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 import onnx
@@ -43,11 +44,18 @@ def export_graph(network: nn.Module, inputs: tuple[InputSpec, ...], half: bool =
     with warnings.catch_warnings():
         # The other exporter needs a further package and writes more nodes.
         warnings.filterwarnings('ignore', category=DeprecationWarning)
-        warnings.filterwarnings('ignore', category=torch.jit.TracerWarning)
+        # Torch's own attention compares shapes; those of ours are fixed but for the batch.
+        warnings.filterwarnings('ignore', message='Converting a tensor to a Python boolean')
         torch.onnx.export(
-            Probabilities(network).eval(), example, file, dynamo=False, opset_version=OPSET,
-            input_names=names, output_names=[PROBABILITY],
-            dynamic_axes={name: {0: 'batch'} for name in (*names, PROBABILITY)})
+            Probabilities(network).eval(),
+            example,
+            cast(Any, file),
+            dynamo=False,
+            opset_version=OPSET,
+            input_names=names,
+            output_names=[PROBABILITY],
+            dynamic_axes={name: {0: 'batch'} for name in (*names, PROBABILITY)},
+        )
     model = onnx.load_from_string(file.getvalue())
     if half:
         _halve_weights(model)
@@ -71,8 +79,11 @@ def assemble(graph: bytes, manifest: Manifest) -> tuple[bytes, Manifest]:
     model = onnx.load_from_string(graph)
     outer = parse_model_file(graph, 'exported model')
     manifest = dataclasses.replace(
-        manifest, graph_sha256=outer.graph_sha256, opset=outer.opsets.get('', 0),
-        ir_version=outer.ir_version)
+        manifest,
+        graph_sha256=outer.graph_sha256,
+        opset=outer.opsets.get('', 0),
+        ir_version=outer.ir_version,
+    )
     del model.metadata_props[:]
     entry = model.metadata_props.add()
     entry.key, entry.value = METADATA_KEY, manifest.to_json()
@@ -110,8 +121,11 @@ def _halve_weights(model: onnx.ModelProto) -> None:
             continue
         name = tensor.name
         tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), name + '_half'))
-        casts.append(onnx.helper.make_node(
-            'Cast', [name + '_half'], [name], name=name + '_widen', to=onnx.TensorProto.FLOAT))
+        casts.append(
+            onnx.helper.make_node(
+                'Cast', [name + '_half'], [name], name=name + '_widen', to=onnx.TensorProto.FLOAT
+            )
+        )
     nodes = [*casts, *model.graph.node]
     del model.graph.node[:]
     model.graph.node.extend(nodes)

@@ -44,8 +44,14 @@ def make_deterministic(seed: int) -> None:
     torch.use_deterministic_algorithms(True)
 
 
-def fit(network: nn.Module, inputs: Sequence[Tensor], labels: Tensor, weight: Tensor,
-        recipe: Recipe, progress: Progress | None = None) -> float:
+def fit(
+    network: nn.Module,
+    inputs: Sequence[Tensor],
+    labels: Tensor,
+    weight: Tensor,
+    recipe: Recipe,
+    progress: Progress | None = None,
+) -> float:
     """Fit a network that gives logits.
 
     Args:
@@ -61,22 +67,28 @@ def fit(network: nn.Module, inputs: Sequence[Tensor], labels: Tensor, weight: Te
     """
     generator = torch.Generator().manual_seed(recipe.seed)
     optimiser = torch.optim.AdamW(
-        network.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay)
+        network.parameters(),
+        lr=recipe.learning_rate,
+        weight_decay=recipe.weight_decay,
+        fused=True,
+    )
     schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimiser, lambda step: _learning_rate(step, recipe.steps))
+        optimiser, lambda step: _learning_rate(step, recipe.steps)
+    )
     network.train()
     smooth = math.nan
     order, position = torch.empty(0, dtype=torch.int64), 0
     for step in range(recipe.steps):
         if position + recipe.batch > len(order):
             order, position = torch.randperm(len(labels), generator=generator), 0
-        rows = order[position:position + recipe.batch]
+        rows = order[position : position + recipe.batch]
         position += recipe.batch
         logits = network(*(tensor[rows] for tensor in inputs))
         loss = nn.functional.binary_cross_entropy_with_logits(
-            logits, labels[rows], weight=weight[rows])
+            logits, labels[rows], weight=weight[rows]
+        )
         optimiser.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         optimiser.step()
         schedule.step()
         value = float(loss.detach())

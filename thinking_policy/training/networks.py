@@ -37,17 +37,19 @@ class ReferencePolicy(nn.Module):
         self.cls = nn.Parameter(torch.zeros(1, 1, width))
         self.position = nn.Parameter(torch.empty(1, LARGEST_LENGTH + 1, width).normal_(std=0.02))
         layer = nn.TransformerEncoderLayer(
-            width, nhead=6, dim_feedforward=768, dropout=dropout, batch_first=True)
+            width, nhead=6, dim_feedforward=768, dropout=dropout, batch_first=True
+        )
         self.encoder = nn.TransformerEncoder(layer, num_layers=4, enable_nested_tensor=False)
         self.head = nn.Sequential(
-            nn.LayerNorm(width), nn.Linear(width, width), nn.GELU(), nn.Linear(width, activities))
+            nn.LayerNorm(width), nn.Linear(width, width), nn.GELU(), nn.Linear(width, activities)
+        )
 
     def forward(self, signals: Tensor) -> Tensor:
         """Return logits [B, G] of packed signals [B, 2·T·F]."""
         length, count = self._shape
         window, valid = signals.reshape(-1, 2, length, count).unbind(1)
-        tokens = torch.cat((self.cls.expand(len(window), -1, -1), self.embed(window)), 1)
-        tokens = tokens + self.position[:, :length + 1]
+        tokens = torch.cat((self.cls.expand(window.shape[0], -1, -1), self.embed(window)), 1)
+        tokens = tokens + self.position[:, : length + 1]
         unseen = valid.sum(2) == 0
         padding = torch.cat((torch.zeros_like(unseen[:, :1]), unseen), 1)
         encoded = self.encoder(tokens, src_key_padding_mask=padding)
@@ -68,8 +70,9 @@ class RobotPolicy(nn.Module):
     RECENT_S = 10.0
     REMEMBERED_S = 600.0
 
-    def __init__(self, length: int, signals: int, activities: int, width: int = 64,
-                 vocabulary: int = 0) -> None:
+    def __init__(
+        self, length: int, signals: int, activities: int, width: int = 64, vocabulary: int = 0
+    ) -> None:
         """Make an untrained network.
 
         Args:
@@ -87,9 +90,14 @@ class RobotPolicy(nn.Module):
             self.recent = nn.Embedding(vocabulary + 1, width)
             self.remembered = nn.Linear(2 * vocabulary, width, bias=False)
 
-    def forward(self, signals: Tensor, event_code: Tensor | None = None,
-                event_age: Tensor | None = None, code_age: Tensor | None = None,
-                code_count: Tensor | None = None) -> Tensor:
+    def forward(
+        self,
+        signals: Tensor,
+        event_code: Tensor | None = None,
+        event_age: Tensor | None = None,
+        code_age: Tensor | None = None,
+        code_count: Tensor | None = None,
+    ) -> Tensor:
         """Return logits [B, G]; inputs as `policy.packing` has them."""
         hidden = self.first(signals)
         if event_code is not None and event_age is not None:
@@ -97,7 +105,8 @@ class RobotPolicy(nn.Module):
             hidden = hidden + (self.recent(event_code) * freshness.unsqueeze(2)).sum(1)
         if code_age is not None and code_count is not None:
             memory = torch.cat(
-                (_freshness(code_age, self.REMEMBERED_S), torch.log1p(code_count)), 1)
+                (_freshness(code_age, self.REMEMBERED_S), torch.log1p(code_count)), 1
+            )
             hidden = hidden + self.remembered(memory)
         hidden = torch.relu(self.second(torch.relu(hidden)))
         logits: Tensor = self.last(hidden)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,8 +86,7 @@ def draw_identity(random: np.random.Generator) -> Identity:
     )
 
 
-def stretches(scenario: str, identity: Identity, random: np.random.Generator
-              ) -> Iterator[Stretch]:
+def stretches(scenario: str, identity: Identity, random: np.random.Generator) -> Iterator[Stretch]:
     """Yield the phases of a scenario over and over, without end.
 
     Args:
@@ -99,8 +99,9 @@ def stretches(scenario: str, identity: Identity, random: np.random.Generator
     while True:
         for name in SCENARIOS[scenario]:
             phase = PHASES[name]
-            ticks = max(3, round(random.integers(phase.ticks[0], phase.ticks[1] + 1)
-                                 / identity.pace))
+            ticks = max(
+                3, round(random.integers(phase.ticks[0], phase.ticks[1] + 1) / identity.pace)
+            )
             fault = bool(phase.activities)
             work.enter(phase.work, steady=fault and random.random() > _BUSY_FAULTS)
             base = np.array([work.step(identity.pace) for _ in range(ticks)])
@@ -111,8 +112,9 @@ def stretches(scenario: str, identity: Identity, random: np.random.Generator
             yield Stretch(phase, _sensed(base + effect, identity))
 
 
-def record(scenario: str, identity: Identity, random: np.random.Generator, ticks: int
-           ) -> tuple[NDArray[np.float64], list[Phase], NDArray[np.int64]]:
+def record(
+    scenario: str, identity: Identity, random: np.random.Generator, ticks: int
+) -> tuple[NDArray[np.float64], list[Phase], NDArray[np.int64]]:
     """Return a noisy recording of at least one phase.
 
     Args:
@@ -200,8 +202,9 @@ def _sensed(latent: NDArray[np.float64], identity: Identity) -> NDArray[np.float
     return np.asarray(np.maximum(sensed, 0.0))
 
 
-def _course(effect: Effect, start: float, ticks: int, identity: Identity,
-            random: np.random.Generator) -> tuple[NDArray[np.float64], float]:
+def _course(
+    effect: Effect, start: float, ticks: int, identity: Identity, random: np.random.Generator
+) -> tuple[NDArray[np.float64], float]:
     """Return what an effect adds at each tick [n], and what remains of it afterwards."""
     end = float(random.uniform(effect.low, effect.high))
     now = np.arange(1, ticks + 1)
@@ -209,7 +212,7 @@ def _course(effect: Effect, start: float, ticks: int, identity: Identity,
         return start + end * _peaks(now * identity.pace, effect.shape, random), start
     share = now / ticks
     if effect.shape == 'accelerate':
-        share = share ** 2
+        share = share**2
     elif effect.shape == 'step':
         share = 1 - np.exp(-now * identity.pace / 0.8)
     elif effect.shape == 'rise':
@@ -219,8 +222,9 @@ def _course(effect: Effect, start: float, ticks: int, identity: Identity,
     return start + (end - start) * share, end
 
 
-def _peaks(now: NDArray[np.float64], shape: str, random: np.random.Generator
-           ) -> NDArray[np.float64]:
+def _peaks(
+    now: NDArray[np.floating[Any]], shape: str, random: np.random.Generator
+) -> NDArray[np.float64]:
     """Return 0...1 [n]: a bump every nine ticks; the echo comes four ticks after the peak."""
     late = 4.0 if shape == 'echo' else 0.0
     distance = np.abs((now - 2.0 - late + 4.5) % 9.0 - 4.5)

@@ -102,8 +102,15 @@ class Work:
         self._look_about(seconds)
         still, by_load, by_motion = habits.vibration
         vibration = still + by_load * self._load + by_motion * self._motion
-        return [self._temperature, current, vibration, self._distance, self._visibility,
-                self._motion, self._load]
+        return [
+            self._temperature,
+            current,
+            vibration,
+            self._distance,
+            self._visibility,
+            self._motion,
+            self._load,
+        ]
 
     def _current(self) -> float:
         still, by_load, by_motion = self._habits.current
@@ -126,6 +133,8 @@ class Work:
         step = self._distance_target - self._distance
         reach = seconds * habits.roaming * (0.3 + self._motion)
         self._distance += max(-reach, min(reach, step))
-        self._visibility += (seconds / 20.0 * (habits.view - self._visibility)
-                             + 0.01 * math.sqrt(seconds) * random.standard_normal())
+        self._visibility += (
+            seconds / 20.0 * (habits.view - self._visibility)
+            + 0.01 * math.sqrt(seconds) * random.standard_normal()
+        )
         self._visibility = max(habits.view - 0.14, min(habits.view + 0.14, self._visibility))

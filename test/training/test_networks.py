@@ -1,0 +1,97 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""The networks."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from thinking_policy.training.networks import (
+    Probabilities,
+    ReferencePolicy,
+    RobotPolicy,
+    count_parameters,
+)
+
+
+@pytest.fixture(autouse=True)
+def _seeded():
+    torch.manual_seed(0)
+
+
+def test_the_reference_has_the_papers_number_of_weights():
+    assert count_parameters(ReferencePolicy(10, 7, 8)) == 1_839_560
+
+
+def test_the_reference_sees_the_order_of_samples():
+    network = ReferencePolicy(10, 7, 8).eval()
+    window = torch.rand(1, 10, 7)
+    there, back = (
+        torch.cat((w.flatten(1), torch.ones(1, 70)), 1) for w in (window, window.flip(1))
+    )
+    assert not torch.allclose(network(there), network(back), atol=1e-4)
+
+
+def test_the_reference_does_not_look_at_samples_without_any_valid_signal():
+    network = ReferencePolicy(10, 7, 8).eval()
+    valid = torch.ones(1, 10, 7)
+    valid[:, :4] = 0
+    window = torch.rand(1, 10, 7)
+    junk = window.clone()
+    junk[:, :4] = 99.0
+    seen = network(torch.cat((window.flatten(1), valid.flatten(1)), 1))
+    assert torch.allclose(
+        seen, network(torch.cat((junk.flatten(1), valid.flatten(1)), 1)), atol=1e-5
+    )
+
+
+def test_the_reference_survives_a_window_in_which_nothing_is_valid():
+    assert torch.isfinite(ReferencePolicy(10, 7, 8).eval()(torch.zeros(2, 140))).all()
+
+
+def test_the_reference_takes_up_to_a_hundred_samples():
+    assert ReferencePolicy(100, 7, 8).eval()(torch.rand(1, 1400)).shape == (1, 8)
+
+
+def test_the_robot_policy_costs_as_many_weights_as_it_says():
+    assert count_parameters(RobotPolicy(10, 7, 10, width=64)) == 140 * 64 + 64 + 65 * 64 + 65 * 10
+
+
+def test_each_event_code_costs_three_rows_of_weights():
+    plain, more = (count_parameters(RobotPolicy(10, 7, 10, 64, v)) for v in (3, 4))
+    assert more - plain == 3 * 64
+
+
+def events(code, age, code_age=(-1.0, -1.0), count=(0.0, 0.0)):
+    return (
+        torch.zeros(1, 12),
+        torch.tensor([code]),
+        torch.tensor([age]),
+        torch.tensor([code_age]),
+        torch.tensor([count]),
+    )
+
+
+def test_an_empty_slot_adds_nothing_whatever_its_embedding():
+    network = RobotPolicy(3, 2, 4, 8, vocabulary=2).eval()
+    before = network(*events([0, 0], [-1.0, -1.0]))
+    with torch.no_grad():
+        network.recent.weight[0] = 100.0
+    assert torch.equal(before, network(*events([0, 0], [-1.0, -1.0])))
+
+
+def test_an_event_counts_less_the_older_it_is():
+    network = RobotPolicy(3, 2, 4, 8, vocabulary=2).eval()
+    nothing = network(*events([0, 0], [-1.0, -1.0]))
+    fresh, old, ancient = (
+        (network(*events([0, 1], [-1.0, age])) - nothing).abs().sum() for age in (0, 60, 1e6)
+    )
+    assert fresh > old > ancient
+    assert ancient < 1e-3
+
+
+def test_probabilities_are_the_sigmoid_of_the_logits():
+    network = RobotPolicy(3, 2, 4, 8).eval()
+    row = torch.rand(5, 12)
+    assert torch.equal(Probabilities(network)(row), torch.sigmoid(network(row)))
