@@ -1,13 +1,10 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Between ROS messages and this package's own types. Arrays are copied whole, not by element."""
+"""Between ROS messages and this package's own types."""
 
 from __future__ import annotations
 
-import array
 import importlib
-import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +12,7 @@ from builtin_interfaces.msg import Time
 from std_msgs.msg import Header
 
 from thinking_policy import msg as messages
+from thinking_policy.ros.wire_messages import float32_or_nan
 from thinking_policy.situation import (
     Event,
     EventKind,
@@ -81,26 +79,6 @@ def event_message(event: Event) -> messages.SituationEvent:
     )
 
 
-def situation_message(situation: Situation) -> messages.Situation:
-    """Return a situation as the message that holds exactly what the policy saw."""
-    window, valid = array.array('f'), array.array('B')
-    window.frombytes(np.ascontiguousarray(situation.window, np.float32).tobytes())
-    valid.frombytes(np.ascontiguousarray(situation.valid, np.bool_).tobytes())
-    return messages.Situation(
-        header=Header(stamp=time_message(situation.stamp_ns)),
-        episode=situation.episode,
-        tick=situation.tick,
-        period=situation.period_s,
-        length=situation.window.shape[0],
-        signals=list(situation.signals),
-        window=window,
-        valid=valid,
-        events=[event_message(event) for event in situation.events],
-        recalled=[event_message(entry.event) for entry in situation.recalled],
-        recalled_count=array.array('I', [entry.count for entry in situation.recalled]),
-    )
-
-
 def situation_from_message(message: messages.Situation) -> Situation:
     """Return the situation that a message holds.
 
@@ -148,65 +126,3 @@ def event_from_message(message: messages.SituationEvent) -> Event:
 def stamp_ns(header: Header) -> int:
     """Return a header's stamp in nanoseconds since 1970."""
     return int(header.stamp.sec) * _SECOND + int(header.stamp.nanosec)
-
-
-class ActivationsWriter:
-    """Fills one ThinkingActivations message over and over: publishing copies it.
-
-    Making some twenty nested messages anew costs more than the inference.
-    """
-
-    def __init__(self, version: str, activities: Sequence[str], signals: Sequence[str]) -> None:
-        """Prepare the message; order of activities and signals is kept."""
-        self._message = messages.ThinkingActivations(
-            policy_version=version,
-            activations=[messages.ThinkingActivation(id=name) for name in activities],
-            signals=[messages.SignalStatus(name=name) for name in signals],
-        )
-
-    def set_thresholds(self, thresholds: Sequence[float], novelty: float) -> None:
-        """Set the on-thresholds in force, [G], and that of novelty."""
-        for activation, threshold in zip(self._message.activations, thresholds, strict=True):
-            activation.threshold = float(threshold)
-        self._message.novelty_threshold = float(novelty)
-
-    def fill(
-        self,
-        situation: Situation,
-        probability: Any,
-        active: Any,
-        *,
-        novelty: float,
-        inference_time_s: float,
-    ) -> messages.ThinkingActivations:
-        """Return the message of one tick; the next call overwrites it.
-
-        Args:
-            situation: What the policy saw.
-            probability: float32 [G].
-            active: bool [G].
-            novelty: Distance from what is normal.
-            inference_time_s: Seconds.
-        """
-        message = self._message
-        message.header.stamp = time_message(situation.stamp_ns)
-        message.episode = situation.episode
-        message.tick = situation.tick
-        message.novelty = float(novelty)
-        message.valid_fraction = float(situation.valid.mean())
-        message.inference_time = float(inference_time_s)
-        for activation, p, a in zip(
-            message.activations, probability.tolist(), active.tolist(), strict=True
-        ):
-            activation.probability = p
-            activation.active = a
-        for status, reading in zip(message.signals, situation.readings, strict=True):
-            status.state = int(reading.state)
-            status.value = float32_or_nan(reading.value)
-            status.age = float(reading.age_s)
-        return message
-
-
-def float32_or_nan(value: float) -> float:
-    """Return a number that a float32 field accepts; NaN where it would overflow."""
-    return value if -3.4e38 < value < 3.4e38 else math.nan

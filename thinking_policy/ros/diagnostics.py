@@ -85,9 +85,11 @@ def signal_finding(
     """
     if topic is None:
         return Finding(OK, 'this robot has no such signal')
-    if topic.problem or topic.incompatible:
-        return Finding(ERROR, topic.problem or topic.incompatible)
+    if topic.problem:
+        return Finding(ERROR, topic.problem)
     state = SignalState.NEVER if reading is None else reading.state
+    if topic.incompatible and state is not SignalState.OK:
+        return Finding(ERROR, topic.incompatible)
     if state is SignalState.NEVER:
         if waited_s < grace_s:
             return Finding(OK, f'waiting for the first message on {topic.resolved}')
@@ -188,20 +190,27 @@ def clock_values(clock: ClockFacts, counters: Counters) -> dict[str, Any]:
     }
 
 
-def status_message(
-    name: str, hardware_id: str, finding: Finding, values: Mapping[str, Any]
-) -> DiagnosticStatus:
-    """Return a DiagnosticStatus; floats are written with six digits."""
-    return DiagnosticStatus(
-        level=finding.level,
-        name=name,
-        message=finding.message,
-        hardware_id=hardware_id,
-        values=[
-            KeyValue(key=key, value=f'{value:.6g}' if isinstance(value, float) else str(value))
-            for key, value in values.items()
-        ],
-    )
+class StatusWriter:
+    """Fills the same DiagnosticStatus messages over and over: publishing copies them."""
+
+    def __init__(self, prefix: str, hardware_id: str) -> None:
+        """Begin with none; names are `prefix` and the subject."""
+        self._prefix, self._hardware_id = prefix, hardware_id
+        self._made: dict[str, DiagnosticStatus] = {}
+
+    def write(self, subject: str, finding: Finding, values: Mapping[str, Any]) -> DiagnosticStatus:
+        """Return the status of a subject; floats are written with six digits."""
+        status = self._made.get(subject)
+        if status is None or len(status.values) != len(values):
+            status = self._made[subject] = DiagnosticStatus(
+                name=self._prefix + subject,
+                hardware_id=self._hardware_id,
+                values=[KeyValue(key=key) for key in values],
+            )
+        status.level, status.message = finding.level, finding.message
+        for pair, value in zip(status.values, values.values(), strict=True):
+            pair.value = f'{value:.6g}' if type(value) is float else str(value)
+        return status
 
 
 def _silence(topic: TopicStatus, elsewhere: str) -> str:

@@ -15,7 +15,8 @@ from rclpy.node import Node
 from thinking_policy.ros import diagnostics
 from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.conversions import time_message
-from thinking_policy.ros.diagnostics import OK, ClockFacts, Finding
+from thinking_policy.ros.diagnostics import OK, ClockFacts, Finding, StatusWriter
+from thinking_policy.ros.middleware_events import SILENT_PUBLISHER
 from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.recalled_file import RecalledFile
 from thinking_policy.ros.receiver import Receiver
@@ -64,9 +65,13 @@ class Health:
         self._active: Any = None
         self._novelty = 0.0
         namespace = node.get_namespace()
-        self._prefix = diagnostics.PREFIX + ('' if namespace == '/' else f'{namespace} ')
-        self._hardware = parameters.options.robot_id or namespace.strip('/')
-        self._publisher = node.create_publisher(DiagnosticArray, '/diagnostics', 10)
+        self._writer = StatusWriter(
+            diagnostics.PREFIX + ('' if namespace == '/' else f'{namespace} '),
+            parameters.options.robot_id or namespace.strip('/'),
+        )
+        self._publisher = node.create_publisher(
+            DiagnosticArray, '/diagnostics', 10, event_callbacks=SILENT_PUBLISHER
+        )
 
     def now(self) -> float:
         """Return steady seconds."""
@@ -96,11 +101,7 @@ class Health:
     def close(self) -> None:
         """Say that the node is inactive and end."""
         self._publish(
-            [
-                diagnostics.status_message(
-                    self._prefix + 'policy', self._hardware, Finding(OK, 'inactive'), {}
-                )
-            ],
+            [self._writer.write('policy', Finding(OK, 'inactive'), {})],
             self._node.get_clock().now().nanoseconds,
         )
         self._node.destroy_publisher(self._publisher)
@@ -228,7 +229,7 @@ class Health:
             self._complaints.warn(f'{subject}: {kind}', f'{subject}: {finding.message}')
         elif before and not kind:
             self._complaints.inform(f'{subject}: ok', f'{subject}: ok again')
-        return diagnostics.status_message(self._prefix + subject, self._hardware, finding, values)
+        return self._writer.write(subject, finding, values)
 
     def _publish(self, statuses: list[DiagnosticStatus], now_ns: int) -> None:
         message = DiagnosticArray(status=statuses)

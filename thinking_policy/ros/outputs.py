@@ -12,14 +12,11 @@ from std_msgs.msg import Header
 from thinking_policy import msg as messages
 from thinking_policy.policy import Inference
 from thinking_policy.ros import qos
-from thinking_policy.ros.conversions import (
-    ActivationsWriter,
-    event_message,
-    situation_message,
-    time_message,
-)
+from thinking_policy.ros.conversions import event_message, time_message
+from thinking_policy.ros.middleware_events import SILENT_PUBLISHER, EndpointEvents
 from thinking_policy.ros.parameters import NodeOptions
 from thinking_policy.ros.running_policy import RunningPolicy, Thresholds
+from thinking_policy.ros.wire_messages import ActivationsWriter, situation_bytes
 from thinking_policy.situation import Situation
 
 
@@ -41,6 +38,8 @@ class Outputs:
         self._events = self._publisher(
             messages.SituationEvent, 'thinking/events', qos.events_output()
         )
+        self._publishers = (self._activations, self._situation, self._taxonomy, self._events)
+        self._happenings = [EndpointEvents(p, publisher=True) for p in self._publishers]
         self._writer: ActivationsWriter | None = None
         self._options = NodeOptions()
         self._last: tuple[str, bytes] | None = None
@@ -64,8 +63,9 @@ class Outputs:
             stamp_ns: Now, on the node's clock.
         """
         on = [thresholds[name][0] for name in policy.ids]
-        self._writer = ActivationsWriter(policy.version, policy.ids, signals)
-        self._writer.set_thresholds(on, options.novelty_threshold)
+        self._writer = ActivationsWriter(
+            policy.version, policy.ids, on, signals, options.novelty_threshold
+        )
         self._options = options
         self._last = None
         self._taxonomy.publish(
@@ -85,7 +85,7 @@ class Outputs:
             self._events.publish(event_message(event))
         # the largest message, and often nobody listens
         if self._situation.get_subscription_count():
-            self._situation.publish(situation_message(situation))
+            self._situation.publish(situation_bytes(situation))
 
     def publish_activations(self, situation: Situation, inference: Inference, active: Any) -> None:
         """Publish what the policy said, if it is due.
@@ -98,7 +98,7 @@ class Outputs:
         if self._writer is None or not self._due(situation, active):
             return
         self._activations.publish(
-            self._writer.fill(
+            self._writer.write(
                 situation,
                 inference.probability,
                 active,
@@ -107,9 +107,22 @@ class Outputs:
             )
         )
 
+    def poll(self) -> list[str]:
+        """Return a line for each publisher that somebody can't hear, if that is new."""
+        lines = []
+        for publisher, happenings in zip(self._publishers, self._happenings, strict=True):
+            news = happenings.take()
+            if news.incompatible:
+                lines.append(
+                    f'{publisher.topic_name}: {news.incompatible} subscriber(s) ask for another '
+                    f'{news.policy} and hear nothing; change it there, or here by '
+                    f'qos_overrides.{publisher.topic_name}.publisher.{news.policy}'
+                )
+        return lines
+
     def close(self) -> None:
         """Destroy the publishers."""
-        for publisher in (self._activations, self._situation, self._taxonomy, self._events):
+        for publisher in self._publishers:
             self._node.destroy_lifecycle_publisher(publisher)
 
     def _due(self, situation: Situation, active: Any) -> bool:
@@ -124,5 +137,9 @@ class Outputs:
 
     def _publisher(self, kind: Any, topic: str, profile: Any) -> Any:
         return self._node.create_lifecycle_publisher(
-            kind, topic, profile, qos_overriding_options=qos.output_overrides()
+            kind,
+            topic,
+            profile,
+            event_callbacks=SILENT_PUBLISHER,
+            qos_overriding_options=qos.output_overrides(),
         )

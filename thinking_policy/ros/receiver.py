@@ -15,13 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rclpy.callback_groups import CallbackGroup
-from rclpy.event_handler import SubscriptionEventCallbacks
-from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 
 from thinking_policy.ros import qos
 from thinking_policy.ros.conversions import message_class, message_type_of
+from thinking_policy.ros.middleware_events import SILENT_SUBSCRIPTION, EndpointEvents
 from thinking_policy.situation import MessageType, SituationError, TopicRequest
 
 Deliver = Callable[[str, bytes, int], None]
@@ -32,8 +31,6 @@ LARGEST_DEPTH = 65_536
 # A stream of numbers that jumps by more than this is another publisher, not a loss.
 LARGEST_GAP = 1_000_000
 _UNSUPPORTED = 2**64 - 1
-
-_EventType = rclpy_implementation.rcl_subscription_event_type_t
 
 
 class DrainedGroup(CallbackGroup):
@@ -122,7 +119,7 @@ class _Link:
     gaps: SequenceGaps = field(init=False)
     subscription: Subscription | None = None
     previous: Subscription | None = None
-    events: list[tuple[str, Any]] = field(default_factory=list)
+    events: EndpointEvents | None = None
     taken: frozenset[tuple[int, int]] = frozenset()
     fixed_depth: bool = False
     polled_at: float = 0.0
@@ -203,7 +200,7 @@ class Receiver:
                 if subscription is not None:
                     self._node.destroy_subscription(subscription)
             link.subscription = link.previous = None
-            link.events = []
+            link.events = None
 
     def drain(self, deliver: Deliver, stamp_ns: int | None) -> None:
         """Hand over all queued messages.
@@ -284,7 +281,7 @@ class Receiver:
         link.fixed_depth = (
             self._fixed_depth or qos.depth_parameter(link.status.resolved) in self._overridden
         )
-        link.events = _event_handles(link.subscription)
+        link.events = EndpointEvents(link.subscription, publisher=False)
 
     def _subscribe(self, link: _Link, depth: int) -> Subscription:
         return self._node.create_subscription(
@@ -293,7 +290,7 @@ class Receiver:
             _never_called,
             qos.sensor_input(depth, self._reliability),
             callback_group=self._group,
-            event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+            event_callbacks=SILENT_SUBSCRIPTION,
             qos_overriding_options=qos.input_overrides(link.status.resolved, self._overridden),
             raw=True,
         )
@@ -305,7 +302,7 @@ class Receiver:
             return
         link.previous, link.subscription = link.subscription, self._subscribe(link, depth)
         link.taken, link.drains_alone = frozenset(), 0
-        link.events = _event_handles(link.subscription)
+        link.events = EndpointEvents(link.subscription, publisher=False)
 
     def _drain_growing(self, link: _Link, deliver: Deliver, stamp_ns: int | None) -> None:
         """Drain both queues without handing over a message twice; end the old one when due."""
@@ -362,37 +359,16 @@ def _take_all(
     return count
 
 
-def _event_handles(subscription: Subscription) -> list[tuple[str, Any]]:
-    """Return the middleware's event queues of a subscription, as far as it has them."""
-    handles = []
-    for name, kind in (
-        ('lost', _EventType.RCL_SUBSCRIPTION_MESSAGE_LOST),
-        ('incompatible', _EventType.RCL_SUBSCRIPTION_REQUESTED_INCOMPATIBLE_QOS),
-    ):
-        with subscription.handle:
-            try:
-                handles.append((name, rclpy_implementation.EventHandle(subscription.handle, kind)))
-            except rclpy_implementation.UnsupportedEventTypeError:
-                continue
-    return handles
-
-
 def _take_events(link: _Link) -> None:
-    status = link.status
-    for name, handle in link.events:
-        with handle:
-            event = handle.take_event()
-        if event is None or not event.total_count_change:
-            continue
-        if name == 'lost':
-            status.lost_reported += event.total_count_change
-        else:
-            policy = str(event.last_policy_kind).rsplit('RMW_QOS_POLICY_', 1)[-1].split(':')[0]
-            status.incompatible = (
-                f'{status.resolved}: {event.total_count} publisher(s) offer an incompatible '
-                f'{policy.lower()}; nothing is received from them. Set qos_reliability or '
-                f'qos_overrides.{status.resolved}.subscription to match'
-            )
+    assert link.events is not None
+    status, news = link.status, link.events.take()
+    status.lost_reported += news.lost
+    if news.incompatible:
+        status.incompatible = (
+            f'{status.resolved}: {news.incompatible} publisher(s) offer another {news.policy}; '
+            'nothing is received from them. Set qos_reliability, or '
+            f'qos_overrides.{status.resolved}.subscription.{news.policy}, to what they offer'
+        )
 
 
 def _never_called(message: Any) -> None:

@@ -19,11 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import rclpy
-from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from thinking_policy import ThinkingPolicyError
+from thinking_policy.ros.lean_executor import LeanExecutor
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Whoever sent the signal follows up after 5 s with a harder one.
@@ -89,7 +90,10 @@ def stop_on_signals() -> Iterator[StopRequest]:
             print(f'not ended {LONGEST_END_S} s after the signal: giving up', file=sys.stderr)
             os._exit(70)
 
-    numbers = [n for n in STOP_SIGNALS if signal.getsignal(n) is not signal.SIG_IGN]
+    # An ignored SIGHUP is nohup's; SIGINT is ignored in what a script starts with `&`, also for
+    # the children of a launch in it, which ends them by SIGINT.
+    ignored = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    numbers = [n for n in STOP_SIGNALS if not (n == signal.SIGHUP and ignored)]
     before = {number: signal.signal(number, lambda *_: None) for number in numbers}
     before_fd = signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=listen, name='stop-signals', daemon=True).start()
@@ -125,7 +129,7 @@ def run_node(make: Callable[[], Node], arguments: Sequence[str] | None = None) -
             rclpy.logging.get_logger('thinking_policy').fatal(str(error))
             rclpy.try_shutdown()
             return 2
-        executor = SingleThreadedExecutor()
+        executor = LeanExecutor()
         executor.add_node(node)
         stop.on_request(lambda: executor.create_task(lambda: None))
         try:
@@ -137,7 +141,7 @@ def run_node(make: Callable[[], Node], arguments: Sequence[str] | None = None) -
     return 0
 
 
-def _spin(node: Runnable, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
+def _spin(node: Runnable, executor: LeanExecutor, stop: StopRequest) -> None:
     try:
         node.start()
         while not (stop.requested or node.finished):

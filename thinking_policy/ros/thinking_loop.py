@@ -144,18 +144,21 @@ class ThinkingLoop:
 
     def _think(self, situation: Situation) -> None:
         self._events_unsaved |= bool(situation.new_events)
-        self._outputs.publish_situation(situation)
+        active, novelty = None, 0.0
         try:
             inference, active = self._policy.think(situation)
+            novelty = inference.novelty
+            self._outputs.publish_activations(situation, inference, active)
         except Exception as error:
             self._complaints.error('inference', error)
-            self._health.see(situation, None, 0.0)
-            return
-        self._outputs.publish_activations(situation, inference, active)
-        self._health.see(situation, active, inference.novelty)
+        # Last: a bag player in lockstep takes it for the end of the tick.
+        self._outputs.publish_situation(situation)
+        self._health.see(situation, active, novelty)
 
     def _poll(self) -> None:
         self._health.poll(self._policy)
+        for line in self._outputs.poll():
+            self._node.get_logger().warning(line)
         now = self._health.now()
         if (
             self._recalled is not None
