@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -32,7 +32,7 @@ def doctor(
         str, typer.Option(metavar='FILE', help='Robot file, or the name of a shipped one.')
     ] = '',
     policy: Annotated[
-        Optional[Path], typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
+        Path | None, typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
     ] = None,
     namespace: Annotated[
         str, typer.Option(metavar='NAME', help='In which relative topics are looked for.')

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -63,7 +63,7 @@ def run(
         ),
     ] = '',
     bag: Annotated[
-        Optional[Path], typer.Option(metavar='PATH', help='Play this bag (rosbag2 or ROS 1).')
+        Path | None, typer.Option(metavar='PATH', help='Play this bag (rosbag2 or ROS 1).')
     ] = None,
     live: Annotated[
         bool,
@@ -78,7 +78,7 @@ def run(
         ),
     ] = '',
     policy: Annotated[
-        Optional[Path], typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
+        Path | None, typer.Option(metavar='FILE', help='Policy file; default: the bundled one.')
     ] = None,
     namespace: Annotated[
         str, typer.Option(metavar='NAME', help='Namespace, such as /robot1.')
