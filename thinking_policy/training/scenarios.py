@@ -66,18 +66,9 @@ SIGNALS = (
 )
 SIGNAL_NAMES = tuple(signal.name for signal in SIGNALS)
 
-ACTIVITIES = (
-    'trend',
-    'hazard',
-    'cause',
-    'future_impact',
-    'information_seeking',
-    'recovery',
-    'cross_signal_temperature_current',
-    'cross_signal_visibility_distance',
-    'cross_signal_vibration_load',
-    'hidden_dependency',
-)
+_ALWAYS = ('trend', 'hazard', 'cause', 'future_impact', 'information_seeking', 'recovery')
+_PAIRS = ('temperature_current', 'visibility_distance', 'vibration_load')
+ACTIVITIES = (*_ALWAYS, *(CROSS_SIGNAL + pair for pair in _PAIRS), 'hidden_dependency')
 
 
 @dataclass(frozen=True)
@@ -88,9 +79,8 @@ class Effect:
         low: Smallest addition.
         high: Largest addition; each robot and each time draws its own.
         shape: How it gets there: `ramp` evenly over the phase, `accelerate` ever faster,
-            `step` within a second, `rise` within the first third and then stays, `settle`
-            quickly at first and then slower, `peak` and `echo` come and go within the phase, the
-            echo later than the peak.
+            `step` within a second, `rise` within the first third, `settle` ever slower; `peak`
+            and `echo` come and go within the phase, the echo later than the peak.
     """
 
     low: float
@@ -107,8 +97,7 @@ class Phase:
         ticks: Shortest and longest duration at the robot's own pace.
         effects: What it does, by signal; a signal not named keeps what earlier phases added.
         activities: Kinds of thinking it calls for.
-        shown_by: Signals that show it. Where none of them is seen, nothing can be asked of a
-            policy.
+        shown_by: Signals that show it; where none is seen, nothing can be asked of a policy.
         work: Work mode that the robot is in meanwhile; empty: whatever comes.
         seen_after: Ticks after which the phase can be told from what came before.
     """
