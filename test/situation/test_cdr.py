@@ -76,6 +76,8 @@ def test_an_entry_is_found_by_the_name_beside_it(messages):
     first = messages.raw(JOINTS, name=['shoulder', 'elbow'], effort=[1.0, 2.0])
     swapped = messages.raw(JOINTS, name=['elbow', 'shoulder'], effort=[3.0, 4.0])
     assert numbers(reader, first, swapped, first) == [2.0, 3.0, 2.0]
+    same_length = messages.raw(JOINTS, name=['shoulder', 'wrist'], effort=[1.0, 2.0])
+    assert numbers(reader, first, same_length) == pytest.approx([2.0, NAN], nan_ok=True)
 
 
 @pytest.mark.parametrize(

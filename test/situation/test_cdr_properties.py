@@ -171,7 +171,9 @@ def finite(number):
 
 @quick
 @given(
-    names=st.lists(st.lists(st.sampled_from(['a', 'bc', 'elbow', '']), max_size=4), max_size=6),
+    names=st.lists(
+        st.lists(st.sampled_from(['a', 'bc', 'wrist', 'elbow', '']), max_size=4), max_size=6
+    ),
     gap=st.lists(st.integers(0, 3), min_size=6, max_size=6),
 )
 def test_names_find_their_entries_whatever_stands_between(messages, names, gap):
@@ -261,7 +263,7 @@ def test_the_generator_makes_all_kinds_of_fields(messages_with):
         elif isinstance(kind, (Array, Sequence)):
             collect(kind.item)
 
-    @settings(max_examples=40, deadline=None, database=None)
+    @settings(max_examples=100, deadline=None, database=None, derandomize=True)
     @given(cases())
     def generate(case):
         collect(messages_with(case[0]).type('gen/msg/Root'))

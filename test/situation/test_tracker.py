@@ -170,6 +170,23 @@ def test_a_broken_message_is_counted_and_makes_its_signal_invalid(robot):
     assert r.tracker.counters.signals['t'].invalid == 0
 
 
+def test_a_message_that_is_cut_off_is_not_used_for_what_is_left_of_it_either(robot, messages):
+    imu = {'topic': '/imu', 'type': 'sensor_msgs/msg/Imu', 'within_message': 'norm'}
+    r = robot(
+        {
+            'turn': {**imu, 'field': 'angular_velocity'},
+            'push': {**imu, 'field': 'linear_acceleration'},
+        },
+        **HEADER,
+    )
+    r.advance(9.5)
+    whole = messages.raw('sensor_msgs/msg/Imu', header={'stamp': {'sec': 1}})
+    r.tracker.receive('/imu', whole[:200], 9_600_000_000)
+    [tick] = r.advance(10.3)
+    assert [reading.state.name for reading in tick.readings] == ['INVALID', 'INVALID']
+    assert r.counts('/imu') == {'received': 1, 'broken': 1}
+
+
 def test_a_signal_without_topic_is_never_there_and_takes_its_place_in_the_window(robot):
     r = robot({'none': {'topic': ''}, 't': {}})
     r.advance(9.5)

@@ -43,8 +43,7 @@ class EpisodeRule:
         if back:
             self._passes += 1
         self._usable_ns = None
-        if self._due is not EpisodeStart.FIRST:
-            self._due = EpisodeStart.CLOCK_BACK if back else EpisodeStart.CLOCK_FORWARD
+        self._due = EpisodeStart.CLOCK_BACK if back else EpisodeStart.CLOCK_FORWARD
 
     def at(self, end_ns: int, usable: bool, missions: list[str]) -> EpisodeStart | None:
         """Tell why an episode begins with the tick that ends at `end_ns`, None if none does.

@@ -135,7 +135,6 @@ class Intake:
             self._leave('future', int(future.sum()))
             self._leave('late', int(late.sum()))
             rows = rows.where(~(future | late))
-        np.maximum(rows.ticks, grid.open_tick, out=rows.ticks)
         self._rows.append(rows)
         self._bound_rows()
 
@@ -176,7 +175,6 @@ class Intake:
                 payloads[index] = columns.payload(raw)
                 broken[index] |= payloads[index] is None
         values[broken] = np.nan
-        payloads[broken] = None
         stamped = np.zeros(count, np.bool_)
         if columns.by_header:
             if columns.stamp is not None:
@@ -190,10 +188,7 @@ class Intake:
     def _of_this_epoch(self, rows: Rows, grid: Grid) -> Rows:
         keep = _in_epoch(rows, grid)
         self._leave('jumped', int((~keep & ~rows.broken).sum()))
-        kept = rows.where(keep)
-        return Rows(
-            kept.stamps, -(-kept.stamps // grid.period_ns), kept.broken, kept.values, kept.payloads
-        )
+        return rows.where(keep)
 
     def _bound_rows(self) -> None:
         surplus = sum(map(len, self._rows)) - MAX_ROWS

@@ -29,14 +29,14 @@ def to_unit(config: SignalConfig, numbers: Float64s) -> Float64s:
         float64 [n], NaN where unusable, beyond float32 or outside of the valid range.
     """
     with np.errstate(all='ignore'):
-        values = numbers * config.scale + config.offset
+        values = numbers * config.scale + config.offset  # + makes -0.0 the same bits as 0.0
         if config.absolute:
             values = np.abs(values)
         refused = ~(np.abs(values) <= LARGEST)  # NaN too
         refused |= values < config.valid_low
         refused |= values > config.valid_high
     values[refused] = math.nan
-    return values + 0.0  # -0.0 and 0.0 are equal, but not to the bit
+    return values
 
 
 class SignalTrack:
