@@ -63,27 +63,17 @@ def install_sizes_mb() -> dict[str, float]:
     """Return what `pip install .` brings beside ROS, and its largest parts, in MB."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, symlinks=True)
-        subprocess.run(
-            [
-                sys.executable,
-                '-m',
-                'pip',
-                '--python',
-                f'{folder}/bin/python',
-                'install',
-                '--quiet',
-                str(ROOT),
-            ],
-            check=True,
-        )
+        pip = [sys.executable, '-m', 'pip', '--python', f'{folder}/bin/python']
+        subprocess.run([*pip, 'install', '--quiet', str(ROOT)], check=True)
         (site_packages,) = Path(folder).glob('lib/python3*/site-packages')
         sizes = {
             entry.name: size_mb(entry)
             for entry in site_packages.iterdir()
             if not entry.name.endswith('.dist-info')
         }
+        brought = sum(sizes.get(name, 0.0) for name in BROUGHT_BY_ROS)
         return {
-            'total': size_mb(Path(folder)),
+            'beside_ros': round(size_mb(Path(folder)) - brought, 1),
             **dict(sorted(sizes.items(), key=lambda item: -item[1])[:8]),
         }
 
