@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start the policy node, as `ros2 launch thinking_policy policy.launch.py` does."""
 
+from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
-
-from launch import LaunchDescription
 
 CONFIG = PathJoinSubstitution([FindPackageShare('thinking_policy'), 'config'])
 

@@ -27,7 +27,8 @@ def required(checkout: Path) -> dict[str, set[str]]:
     return {
         extra: {
             normalised(re.split(r'[\s<>=!~;\[]', line, maxsplit=1)[0])
-            for line in text.split('\n') if line
+            for line in text.split('\n')
+            if line
         }
         for extra, text in texts.items()
     }
@@ -46,7 +47,8 @@ def third_party_imports(path: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             names.add(node.module.partition('.')[0])
     return {
-        name for name in names - set(sys.stdlib_module_names) - {'thinking_policy'}
+        name
+        for name in names - set(sys.stdlib_module_names) - {'thinking_policy'}
         if not ROS.fullmatch(name)
     }
 

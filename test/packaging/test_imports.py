@@ -10,8 +10,21 @@ import sys
 import pytest
 
 HEAVY = {
-    'cryptography', 'httpx', 'matplotlib', 'numpy', 'onnx', 'onnxruntime', 'pydantic', 'rclpy',
-    'rich', 'rosbags', 'scipy', 'sklearn', 'torch', 'typer', 'yaml',
+    'cryptography',
+    'httpx',
+    'matplotlib',
+    'numpy',
+    'onnx',
+    'onnxruntime',
+    'pydantic',
+    'rclpy',
+    'rich',
+    'rosbags',
+    'scipy',
+    'sklearn',
+    'torch',
+    'typer',
+    'yaml',
 }
 NEVER_ON_A_ROBOT = {'matplotlib', 'onnx', 'pydantic', 'scipy', 'sklearn', 'torch'}
 
@@ -20,7 +33,11 @@ def loaded_by(statement: str) -> set[str]:
     """Return the heavy packages that a fresh interpreter holds after `statement`."""
     code = f'import sys\n{statement}\nprint(*sorted(set(sys.modules) & {HEAVY!r}))'
     done = subprocess.run(
-        [sys.executable, '-c', code], capture_output=True, text=True, check=False, timeout=60,
+        [sys.executable, '-c', code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     return set(done.stdout.split())

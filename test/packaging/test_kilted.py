@@ -19,7 +19,8 @@ pytestmark = [pytest.mark.kilted, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 UNREACHABLE = re.compile(
     r'No matching distribution found|Temporary failure in name resolution|NewConnectionError'
-    r'|ConnectTimeout|ReadTimeout|Network is unreachable|ConnectionResetError')
+    r'|ConnectTimeout|ReadTimeout|Network is unreachable|ConnectionResetError'
+)
 # Marks and paths of the environment that runs the tests; they would lead the other one astray.
 OURS = ('_ROS_WHEELS_BOOTSTRAP_COMPLETE', 'LD_LIBRARY_PATH', 'PYTHONPATH', 'AMENT_PREFIX_PATH')
 
@@ -42,9 +43,19 @@ def kilted(checkout: Path) -> Path:
     """Return the folder of executables of an environment with ROS 2 Kilted."""
     venv = checkout / 'build' / 'kilted'
     done = subprocess.run(
-        [checkout / 'scripts' / 'setup.sh', '--distro', 'kilted', '--venv', venv,
-         '--extras', 'none'],
-        capture_output=True, text=True, check=False, env=environment(),
+        [
+            checkout / 'scripts' / 'setup.sh',
+            '--distro',
+            'kilted',
+            '--venv',
+            venv,
+            '--extras',
+            'none',
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
     )
     if done.returncode and UNREACHABLE.search(done.stderr):
         pytest.skip(f'KILTED WAS NOT TRIED, its wheels cannot be had here:\n{done.stderr}')
@@ -60,7 +71,11 @@ def test_messages_have_the_frozen_type_hashes_there_too(kilted):
     frozen = json.loads((Path(__file__).parent / 'type_hashes.json').read_text())
     done = subprocess.run(
         [kilted / 'python', '-c', ANNOUNCED_HASHES, *frozen],
-        capture_output=True, text=True, check=False, env=environment(), timeout=60,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == frozen
@@ -69,7 +84,11 @@ def test_messages_have_the_frozen_type_hashes_there_too(kilted):
 def test_a_simulated_robot_thinks_there_too(kilted):
     done = subprocess.run(
         [kilted / 'thinking-policy', 'run', '--duration', '6', '--json'],
-        capture_output=True, text=True, check=False, env=environment(), timeout=120,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(),
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     messages = [json.loads(line) for line in done.stdout.splitlines()]

@@ -70,22 +70,26 @@ def test_every_argument_is_declared_and_described(launch_file, environment):
 
 
 def test_launched_in_a_namespace_it_thinks_and_ends_on_one_interrupt(
-    launch_file, environment, node, tmp_path,
+    launch_file,
+    environment,
+    node,
+    tmp_path,
 ):
     from rclpy.executors import SingleThreadedExecutor
 
     from thinking_policy.msg import ThinkingActivations
 
     heard: list[ThinkingActivations] = []
-    node.create_subscription(
-        ThinkingActivations, '/alpha/thinking/activations', heard.append, 10)
+    node.create_subscription(ThinkingActivations, '/alpha/thinking/activations', heard.append, 10)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
     log = tmp_path / 'launch.log'
     with log.open('w') as output:
         launched = subprocess.Popen(
             [sys.executable, '-c', LAUNCH, launch_file, 'namespace:=alpha', 'robot_id:=r1'],
-            stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
         try:
             deadline = time.monotonic() + PATIENCE_S

@@ -17,7 +17,11 @@ def expect_silence(checkout: Path, *command: str) -> None:
     """Fail with what a linter says, unless it exits with 0."""
     program = Path(sys.executable).parent / command[0]
     done = subprocess.run(
-        [program, *command[1:]], cwd=checkout, capture_output=True, text=True, check=False,
+        [program, *command[1:]],
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         pytest.fail(f'{" ".join(command)}\n{done.stdout}{done.stderr}', pytrace=False)

@@ -43,7 +43,9 @@ def test_colcon_sees_an_ament_cmake_package(checkout):
         pytest.skip('colcon is not installed')
     listed = subprocess.run(
         [colcon, '--log-base', '/dev/null', 'list', '--base-paths', checkout],
-        capture_output=True, text=True, check=True,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert re.fullmatch(r'thinking_policy\t\S+\t\(ros\.ament_cmake\)\n', listed.stdout)
 
@@ -57,7 +59,8 @@ def test_what_pip_requires_rosdep_installs_too(checkout, package):
     setup.read(checkout / 'setup.cfg')
     required = {
         re.split(r'[\s<>=!~;\[]', line, maxsplit=1)[0]
-        for line in setup['options']['install_requires'].split('\n') if line
+        for line in setup['options']['install_requires'].split('\n')
+        if line
     }
     assert required == set(ROSDEP_KEYS)
     keys = {depend.name for depend in package.exec_depends}
@@ -69,7 +72,9 @@ def test_every_ros_package_that_the_code_imports_is_declared(checkout, package):
     declared |= {package.name}
     ros = re.compile(
         r'^\s*(?:from|import) (rclpy|ament_index_python|builtin_interfaces|rcl_interfaces'
-        r'|rosidl_runtime_py|rosidl_parser|launch|launch_ros|lifecycle|\w+_msgs|std_srvs)\b', re.M)
+        r'|rosidl_runtime_py|rosidl_parser|launch|launch_ros|lifecycle|\w+_msgs|std_srvs)\b',
+        re.M,
+    )
     sources = [*(checkout / 'thinking_policy').rglob('*.py'), *(checkout / 'launch').rglob('*.py')]
     imported = {name for path in sources for name in ros.findall(path.read_text())}
     assert imported - declared == set()

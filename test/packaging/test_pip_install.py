@@ -31,12 +31,25 @@ def wheel(checkout: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         if (checkout / name).exists():
             shutil.copy(checkout / name, source)
     for name in ('thinking_policy', 'config', 'resource'):
-        shutil.copytree(checkout / name, source / name,
-                        ignore=shutil.ignore_patterns('__pycache__'))
+        shutil.copytree(
+            checkout / name, source / name, ignore=shutil.ignore_patterns('__pycache__')
+        )
     subprocess.run(
-        [sys.executable, '-m', 'pip', 'wheel', '--quiet', '--no-deps', '--no-build-isolation',
-         '--no-index', '--wheel-dir', source / 'dist', source],
-        check=True, timeout=120,
+        [
+            sys.executable,
+            '-m',
+            'pip',
+            'wheel',
+            '--quiet',
+            '--no-deps',
+            '--no-build-isolation',
+            '--no-index',
+            '--wheel-dir',
+            source / 'dist',
+            source,
+        ],
+        check=True,
+        timeout=120,
     )
     (built,) = (source / 'dist').glob('thinking_policy-*.whl')
     return built
@@ -49,20 +62,36 @@ class BareEnvironment:
         venv.create(folder, symlinks=True)
         self.bin = folder / 'bin'
         subprocess.run(
-            [sys.executable, '-m', 'pip', '--python', self.bin / 'python', 'install', '--quiet',
-             '--no-deps', '--no-index', wheel],
-            check=True, timeout=120,
+            [
+                sys.executable,
+                '-m',
+                'pip',
+                '--python',
+                self.bin / 'python',
+                'install',
+                '--quiet',
+                '--no-deps',
+                '--no-index',
+                wheel,
+            ],
+            check=True,
+            timeout=120,
         )
         (site_packages,) = folder.glob('lib/python3*/site-packages')
         (metadata,) = importlib.metadata.distributions(
-            name='thinking-policy', path=[str(site_packages)])
+            name='thinking-policy', path=[str(site_packages)]
+        )
         for name in closure(metadata, extras):
             link_distribution(name, site_packages)
 
     def call(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [self.bin / command[0], *command[1:]], capture_output=True, text=True, check=False,
-            timeout=120, env={'PATH': '/usr/bin:/bin', 'NO_COLOR': '1', 'COLUMNS': '100'},
+            [self.bin / command[0], *command[1:]],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+            env={'PATH': '/usr/bin:/bin', 'NO_COLOR': '1', 'COLUMNS': '100'},
         )
 
 
@@ -111,8 +140,11 @@ def test_the_wheel_holds_every_module_and_the_configuration(checkout, wheel):
     assert modules - held == set()
     assert 'thinking_policy/py.typed' in held
     shipped = {re.sub(r'.*\.data/data/', '', name) for name in held}
-    config = {str(path.relative_to(checkout)) for path in (checkout / 'config').rglob('*.*')
-              if path.is_file()}
+    config = {
+        str(path.relative_to(checkout))
+        for path in (checkout / 'config').rglob('*.*')
+        if path.is_file()
+    }
     assert {f'share/thinking_policy/{name}' for name in config} - shipped == set()
 
 
@@ -143,5 +175,6 @@ def test_with_the_extras_bags_are_read_and_policies_trained_without_ros(laptop_w
     done = laptop_with_extras.call('thinking-policy', 'bag', '--help')
     assert done.returncode == 0, done.stderr
     done = laptop_with_extras.call(
-        'python', '-c', 'import thinking_policy.bags, thinking_policy.training.fit')
+        'python', '-c', 'import thinking_policy.bags, thinking_policy.training.fit'
+    )
     assert done.returncode == 0, done.stderr

@@ -116,12 +116,14 @@ def test_wheels_cmake_targets_get_the_include_folders_of_this_machine(scripts, t
     built = '/opt/python/cp312-cp312'
     (tmp_path / 'a.cmake').write_text(
         f'set("{built}/include/python3.12;'
-        f'{built}/lib/python3.12/site-packages/numpy/_core/include")')
+        f'{built}/lib/python3.12/site-packages/numpy/_core/include")'
+    )
     ros_wheels = importlib.import_module('ros_wheels')
     for _ in range(2):
         ros_wheels.repair_cmake_targets(tmp_path, Path(sys.executable))
         assert (tmp_path / 'a.cmake').read_text() == (
-            f'set("{sysconfig.get_path("include")};{np.get_include()}")')
+            f'set("{sysconfig.get_path("include")};{np.get_include()}")'
+        )
 
 
 def test_requirements_come_from_setup_cfg_without_repeats(scripts):
@@ -132,8 +134,13 @@ def test_requirements_come_from_setup_cfg_without_repeats(scripts):
     assert not any(line.startswith('torch') for line in requirements.read_requirements(()))
 
 
-@pytest.mark.parametrize(('requirement', 'name'), [
-    ('PyYAML >= 6.0', 'pyyaml'), ('ros-jazzy-rclpy', 'ros-jazzy-rclpy'), ('a_b.c[x]~=1', 'a-b-c'),
-])
+@pytest.mark.parametrize(
+    ('requirement', 'name'),
+    [
+        ('PyYAML >= 6.0', 'pyyaml'),
+        ('ros-jazzy-rclpy', 'ros-jazzy-rclpy'),
+        ('a_b.c[x]~=1', 'a-b-c'),
+    ],
+)
 def test_a_requirement_is_known_by_its_normalised_name(scripts, requirement, name):
     assert importlib.import_module('requirements').distribution_name(requirement) == name

@@ -29,7 +29,10 @@ FORBIDDEN = {
 def files(checkout: Path) -> list[Path]:
     listed = subprocess.run(
         ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'],
-        cwd=checkout, capture_output=True, text=True, check=False,
+        cwd=checkout,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if listed.returncode:
         pytest.skip('not a git checkout')
@@ -38,7 +41,8 @@ def files(checkout: Path) -> list[Path]:
 
 def test_every_source_file_names_owner_and_licence(files):
     without = [
-        str(path) for path in files
+        str(path)
+        for path in files
         if (path.suffix in WITH_HEADER or path.name in NAMES_WITH_HEADER)
         and not all(line in '\n'.join(path.read_text().splitlines()[:6]) for line in HEADER)
     ]
