@@ -113,6 +113,16 @@ def test_what_cannot_be_described_is_refused_with_the_field(fields, complaint):
         message_type_from_fields('a/msg/T', {'a/msg/T': fields}.__getitem__)
 
 
+def test_types_that_grow_without_bound_are_refused():
+    doubling = {f'a/msg/T{i}': {'x': f'a/T{i + 1}[]', 'y': f'a/T{i + 1}'} for i in range(30)}
+    doubling['a/msg/T30'] = {'x': 'bool'}
+    with pytest.raises(SituationError, match=r'a/msg/T\d+ has more than 20000 members'):
+        message_type_from_fields('a/msg/T0', doubling.__getitem__)
+    chain = {f'a/msg/T{i}': {'x': f'a/T{i + 1}'} for i in range(3000)}
+    with pytest.raises(SituationError, match='structs are nested deeper than 40'):
+        message_type_from_fields('a/msg/T0', chain.__getitem__)
+
+
 @pytest.mark.parametrize('name', ['Imu', '', 'sensor_msgs/', 'a/b/c', 'sensor_msgs/msg/Imu/x'])
 def test_what_is_no_type_name_is_refused(name):
     with pytest.raises(SituationError, match='expected a message type such as'):

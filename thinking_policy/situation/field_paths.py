@@ -28,7 +28,9 @@ NAMES_BESIDE = ('name', 'names', 'joint_names')
 NAME_WITHIN = ('name', 'joint_name', 'id')
 MOST_LISTED = 40  # paths that an error message lists
 
-_STEP = re.compile(r'([A-Za-z_]\w*)(?:\[\s*(?:(\d+)|\'([^\']+)\'|"([^"]+)"|([^\]\'"]+?))\s*\])?')
+_STEP = re.compile(
+    r'([A-Za-z_]\w*)(?:\[\s*(?:(\d{1,9})|\'([^\']+)\'|"([^"]+)"|([^\]\'"]+?))\s*\])?'
+)
 _LAST_STEP = re.compile(r'[A-Za-z_]\w*(?:\[[^\]]*\])?$')
 
 

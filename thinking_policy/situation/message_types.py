@@ -79,6 +79,11 @@ UINT32 = Primitive('uint32', 'u4')
 BOOL = Primitive('bool', 'u1')
 TEXT = Text()
 
+# Of a type with all that it contains. The largest of ROS have some hundreds; a definition in a
+# damaged or hostile bag can hold 2^depth.
+MOST_MEMBERS = 20_000
+MOST_NESTED = 40
+
 # IDL names (rclpy) and .msg names (bags); byte and char are one unsigned byte in ROS 2.
 _PRIMITIVES = {
     'bool': BOOL,
@@ -131,6 +136,7 @@ def message_type_from_fields(name: str, lookup: Callable[[str], Mapping[str, str
         SituationError: An unknown type, an unknown spelling, or a type that contains itself.
     """
     known: dict[str, MessageType] = {}
+    sizes: dict[str, int] = {}
 
     def describe(type_name: str, above: tuple[str, ...]) -> MessageType:
         type_name = full_name(type_name)
@@ -138,6 +144,8 @@ def message_type_from_fields(name: str, lookup: Callable[[str], Mapping[str, str
             return known[type_name]
         if type_name in above:
             raise SituationError(f'{name}: {type_name} contains itself')
+        if len(above) > MOST_NESTED:
+            raise SituationError(f'{name}: structs are nested deeper than {MOST_NESTED}')
         try:
             members = lookup(type_name)
         except LookupError as error:
@@ -150,10 +158,19 @@ def message_type_from_fields(name: str, lookup: Callable[[str], Mapping[str, str
             except SituationError as error:
                 raise SituationError(f'{type_name}.{field_name}: {error}') from error
             fields.append(Field(field_name, kind))
+        sizes[type_name] = sum(1 + sizes.get(_struct_name(f.type), 0) for f in fields)
+        if sizes[type_name] > MOST_MEMBERS:
+            raise SituationError(f'{name}: {type_name} has more than {MOST_MEMBERS} members')
         known[type_name] = MessageType(type_name, tuple(fields))
         return known[type_name]
 
     return describe(name, ())
+
+
+def _struct_name(kind: FieldType) -> str:
+    while isinstance(kind, (Array, Sequence)):
+        kind = kind.item
+    return kind.name if isinstance(kind, MessageType) else ''
 
 
 def _parse(text: str, nested: Callable[[str], MessageType]) -> FieldType:

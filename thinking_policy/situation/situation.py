@@ -32,8 +32,9 @@ class EventKind(enum.IntEnum):
 class Reading:
     """One signal at the end of a tick.
 
-    `value` is in the signal's own unit and NaN unless `state` is OK; `age_s` is -1 where no
-    message ever came.
+    `value` is the newest sample, in the signal's own unit, and NaN unless `state` is OK. `age_s`
+    is that of the newest message, -1 where none came since the clock began or jumped. A signal
+    whose first sampling period is under way is still NEVER, with an age.
     """
 
     name: str
@@ -77,7 +78,8 @@ class Situation:
         readings: F readings in window order.
         new_events: Events that this tick brought, oldest first.
         events: The last E events of the episode, newest last, `new_events` included.
-        recalled: Last occurrence of known codes that are not in `events`, oldest first.
+        recalled: Last occurrence of known codes that are not in `events`, oldest first; none is
+            later than `stamp_ns`.
     """
 
     stamp_ns: int
