@@ -53,6 +53,12 @@ def test_each_tick_has_the_mean_of_what_was_recorded_in_it(kind, write_bag, temp
     assert not found[0].valid[:2].any()
 
 
+def test_last_is_what_was_recorded_last(write_bag, temperatures):
+    with open_bag(write_bag(temperatures([50.0, 90.0, 70.0], period_ns=SECOND // 10))) as bag:
+        (first, second) = situations_of(bag, config(over_time='last'))
+    assert (first.readings[0].value, second.readings[0].value) == (50.0, 70.0)
+
+
 def test_the_order_of_equal_record_times_does_not_matter(write_bag, temperatures):
     rows = temperatures([5.0, 1.0, 3.0, 9.0], period_ns=0)
     windows = []

@@ -61,12 +61,13 @@ def test_nothing_usable_gives_nothing_finite(name):
 def test_every_configurable_reduction_exists():
     assert set(WITHIN_MESSAGE) == {'', 'count', *WITHIN}
     for name in OVER_TIME:
-        over_time(name, np.array([1]), np.array([1.0]))
+        over_time(name, np.array([1]), np.array([1.0]), np.array([0]))
 
 
-def sample(name, *values, stamps=None):
+def sample(name, *values, stamps=None, arrivals=None):
     stamps = np.arange(len(values)) if stamps is None else np.array(stamps)
-    return over_time(name, stamps.astype(np.int64), np.array(values, float))
+    arrivals = np.zeros(len(values), np.int64) if arrivals is None else np.array(arrivals)
+    return over_time(name, stamps.astype(np.int64), np.array(values, float), arrivals)
 
 
 @pytest.mark.parametrize(
@@ -89,6 +90,11 @@ def test_messages_of_a_period_become_one_sample(name, expected):
 def test_last_is_the_newest_usable_value_and_the_largest_of_equal_stamps():
     assert sample('last', 1.0, 2.0, 3.0, stamps=[30, 10, 20]) == 1.0
     assert sample('last', 1.0, 5.0, 3.0, NAN, stamps=[20, 20, 10, 30]) == 5.0
+
+
+def test_last_is_what_arrived_last_where_stamps_are_equal_and_arrival_counts():
+    assert sample('last', 9.0, 5.0, 3.0, stamps=[20, 20, 10], arrivals=[0, 1, 2]) == 5.0
+    assert sample('last', 9.0, 5.0, NAN, stamps=[20, 20, 20], arrivals=[1, 0, 2]) == 9.0
 
 
 def test_a_period_without_usable_messages_has_no_sample_but_a_share_of_invalid_ones():

@@ -77,6 +77,7 @@ class Run:
         self.track.add(
             np.array([end - round(before * SECOND) for before, _ in messages], np.int64),
             np.array([value for _, value in messages], float),
+            np.zeros(len(messages), np.int64),
         )
         if self.track.completes(self.tick):
             self.track.complete(end)

@@ -372,3 +372,14 @@ class TestEpisodes:
         r.send(14.5, 40.0)
         [tick] = r.advance(15.0)
         assert (tick.episode, column(tick)) == ('r-19700101T000015.000', [40.0])
+
+
+def test_last_by_receive_time_is_what_arrived_last_even_where_the_clock_stood_still(robot):
+    it = robot()
+    it.advance(9.5)
+    for value, arrival_ns in ((30.0, 7), (20.0, 9), (40.0, 8)):
+        raw = it.messages.raw(it.types['/t'], temperature=value)
+        # under sim time all messages of a tick have one receive time
+        it.tracker.receive('/t', raw, 10_000_000_000, arrival_ns)
+    (situation,) = it.advance(10.0)
+    assert situation.readings[0].value == 20.0

@@ -74,7 +74,7 @@ class Replay(Iterator[Situation]):
             if isinstance(step, Play):
                 self.played += 1
                 for topic in names[step.topic]:
-                    tracker.receive(topic, step.raw, step.received_ns)
+                    tracker.receive(topic, step.raw, step.received_ns, step.record_ns)
             else:
                 self.clock_ns = step.clock_ns
                 yield from tracker.advance(step.clock_ns)

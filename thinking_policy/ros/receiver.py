@@ -23,7 +23,7 @@ from thinking_policy.ros.conversions import message_class, message_type_of
 from thinking_policy.ros.middleware_events import SILENT_SUBSCRIPTION, EndpointEvents
 from thinking_policy.situation import MessageType, SituationError, TopicRequest
 
-Deliver = Callable[[str, bytes, int], None]
+Deliver = Callable[[str, bytes, int, int], None]
 Bind = Callable[[str, MessageType], None]
 
 SMALLEST_DEPTH = 32
@@ -206,7 +206,7 @@ class Receiver:
         """Hand over all queued messages.
 
         Args:
-            deliver: Called with topic, serialized message and receive time.
+            deliver: Called with topic, serialized message, receive time and time of arrival.
             stamp_ns: Receive time under sim time; None: the middleware's wall time.
         """
         for link in self._links:
@@ -354,7 +354,8 @@ def _take_all(
                 keys.add(key)
             if number is not None:
                 see(number)
-            deliver(topic, raw, stamp_ns or info['received_timestamp'] or time.time_ns())
+            arrived_ns = info['received_timestamp'] or time.time_ns()
+            deliver(topic, raw, stamp_ns or arrived_ns, arrived_ns)
             status.received += 1
     return count
 

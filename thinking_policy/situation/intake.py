@@ -65,9 +65,20 @@ class Columns:
 
 @dataclass(frozen=True)
 class Rows:
-    """n messages: stamps [n], ticks [n], whether broken [n], values [n, signals], payloads."""
+    """n messages of one topic.
+
+    Attributes:
+        stamps: Nanoseconds [n].
+        arrivals: What tells equal receive times apart [n]: under sim time all messages of a tick
+            have the same. All 0 by header time, where arrival says nothing.
+        ticks: Where they belong [n].
+        broken: Whether unreadable [n].
+        values: In the signals' units [n, signals], NaN where unusable.
+        payloads: What event topics carry [n].
+    """
 
     stamps: Int64s
+    arrivals: Int64s
     ticks: Int64s
     broken: NDArray[np.bool_]
     values: Float64s
@@ -80,6 +91,7 @@ class Rows:
         """Return the rows where `mask` is true."""
         return Rows(
             self.stamps[mask],
+            self.arrivals[mask],
             self.ticks[mask],
             self.broken[mask],
             self.values[mask],
@@ -95,6 +107,7 @@ class Intake:
         self._columns: Columns | None = None
         self._raws: list[bytes] = []
         self._received: list[int] = []
+        self._arrivals: list[int] = []
         self._bytes = 0
         self._rows: list[Rows] = []
 
@@ -102,8 +115,8 @@ class Intake:
         """Say how messages are read from now on."""
         self._columns = columns
 
-    def receive(self, raw: bytes, received_ns: int) -> None:
-        """Append a message."""
+    def receive(self, raw: bytes, received_ns: int, arrival_ns: int) -> None:
+        """Append a message; `arrival_ns` decides between equal receive times."""
         self.counts.received += 1
         if self._columns is None:
             self.counts.unbound += 1
@@ -111,10 +124,11 @@ class Intake:
         self.counts.pending += 1
         self._raws.append(raw)
         self._received.append(received_ns)
+        self._arrivals.append(arrival_ns)
         self._bytes += len(raw)
         while len(self._raws) > 1 and (len(self._raws) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
             self._bytes -= len(self._raws.pop(0))
-            del self._received[0]
+            del self._received[0], self._arrivals[0]
             self._leave('overflow', 1)
 
     def ingest(self, grid: Grid) -> None:
@@ -123,9 +137,10 @@ class Intake:
             self._rows = [self._of_this_epoch(rows, grid) for rows in self._rows]
         if not self._raws or self._columns is None:
             return
-        raws, received = self._raws, self._received
-        self._raws, self._received, self._bytes = [], [], 0
-        rows, stamped = self._read(self._columns, raws, received, grid.period_ns)
+        try:
+            rows, stamped = self._read(self._columns, grid.period_ns)
+        finally:  # whatever happens, the same messages don't come again at every tick
+            self._raws, self._received, self._arrivals, self._bytes = [], [], [], 0
         if grid.jump is not Jump.NONE:
             stamped = stamped[_in_epoch(rows, grid)]
             rows = self._of_this_epoch(rows, grid)
@@ -157,12 +172,10 @@ class Intake:
         self.counts.used -= 1
         self.counts.empty += 1
 
-    def _read(
-        self, columns: Columns, raws: list[bytes], received: list[int], period_ns: int
-    ) -> tuple[Rows, NDArray[np.bool_]]:
-        """Return the rows, and which of them have a stamp of their own."""
-        count = len(raws)
-        stamps = np.array(received, np.int64)
+    def _read(self, columns: Columns, period_ns: int) -> tuple[Rows, NDArray[np.bool_]]:
+        """Return what came as rows, and which of them have a stamp of their own."""
+        raws, count = self._raws, len(self._raws)
+        stamps = np.array(self._received, np.int64)
         broken = np.zeros(count, np.bool_)
         values = np.full((count, len(columns.readers)), np.nan)
         payloads = np.full(count, None)
@@ -183,7 +196,11 @@ class Intake:
                 stamps = np.where(stamped, header, stamps)
             self.counts.unstamped += int(count - broken.sum() - stamped.sum())
         self._leave('broken', int(broken.sum()))
-        return Rows(stamps, -(-stamps // period_ns), broken, values, payloads), stamped
+        arrivals = np.array(self._arrivals, np.int64)
+        if columns.by_header:
+            arrivals[:] = 0
+        ticks = -(-stamps // period_ns)
+        return Rows(stamps, arrivals, ticks, broken, values, payloads), stamped
 
     def _of_this_epoch(self, rows: Rows, grid: Grid) -> Rows:
         keep = _in_epoch(rows, grid)
@@ -215,6 +232,7 @@ def _in_epoch(rows: Rows, grid: Grid) -> NDArray[np.bool_]:
 def _joined(rows: Sequence[Rows]) -> Rows:
     return Rows(
         np.concatenate([part.stamps for part in rows]),
+        np.concatenate([part.arrivals for part in rows]),
         np.concatenate([part.ticks for part in rows]),
         np.concatenate([part.broken for part in rows]),
         np.concatenate([part.values for part in rows]),

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Float64s = NDArray[np.float64]
+Int64s = NDArray[np.int64]
 Bounds = Sequence[float]
 
 # (numbers [n, m], bounds) -> [n]; not finite: nothing usable. The bounds are (shortest, longest)
@@ -101,7 +102,7 @@ WITHIN: Mapping[str, Within] = {
 }
 
 
-def over_time(name: str, stamps_ns: NDArray[np.int64], values: Float64s) -> float:
+def over_time(name: str, stamps_ns: Int64s, values: Float64s, arrivals: Int64s) -> float:
     """Reduce the messages of one sampling period to a sample.
 
     Args:
@@ -109,10 +110,11 @@ def over_time(name: str, stamps_ns: NDArray[np.int64], values: Float64s) -> floa
         stamps_ns: int64 [n], any order.
         values: float64 [n], n ≥ 1, within float32's range (so that no sum of squares overflows),
             NaN where a message held nothing usable.
+        arrivals: int64 [n], decide between equal stamps.
 
     Returns:
         The sample, NaN if no message was usable. `last` is the newest usable value, the largest
-        of them where stamps are equal; `count` is the number of usable messages.
+        of them where stamp and arrival are equal; `count` is the number of usable messages.
     """
     usable = np.isfinite(values)
     if name == 'invalid_fraction':
@@ -121,8 +123,7 @@ def over_time(name: str, stamps_ns: NDArray[np.int64], values: Float64s) -> floa
     if not len(values):
         return math.nan
     if name == 'last':
-        stamps_ns = stamps_ns[usable]
-        return float(np.max(values[stamps_ns == np.max(stamps_ns)]))
+        return float(values[np.lexsort((values, arrivals[usable], stamps_ns[usable]))[-1]])
     return _OVER_TIME[name](values)
 
 

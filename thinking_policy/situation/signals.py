@@ -14,6 +14,7 @@ from thinking_policy.situation.reductions import over_time
 from thinking_policy.situation.situation import Reading, SignalState
 
 Float64s = NDArray[np.float64]
+Int64s = NDArray[np.int64]
 
 LARGEST = 3.4e38  # messages carry float32
 
@@ -50,17 +51,19 @@ class SignalTrack:
     def __init__(self, config: SignalConfig) -> None:
         self.config = config
         self._stale_ns = nanoseconds(config.stale_s)
-        self._stamps: list[NDArray[np.int64]] = []
+        self._stamps: list[Int64s] = []
+        self._arrivals: list[Int64s] = []
         self._values: list[Float64s] = []
         self._newest_ns: int | None = None
         self._state = SignalState.NEVER
         self._value = math.nan
 
-    def add(self, stamps_ns: NDArray[np.int64], values: Float64s) -> None:
-        """Take the messages of one tick: stamps and values (NaN: unusable), both [n]."""
+    def add(self, stamps_ns: Int64s, values: Float64s, arrivals: Int64s) -> None:
+        """Take the messages of one tick: stamps, values (NaN: unusable) and order, all [n]."""
         if not len(stamps_ns):
             return
         self._stamps.append(stamps_ns)
+        self._arrivals.append(arrivals)
         self._values.append(values)
         newest = int(stamps_ns.max())
         if self._newest_ns is None or newest > self._newest_ns:
@@ -75,8 +78,9 @@ class SignalTrack:
         if self._values:
             self._value = over_time(
                 self.config.over_time,
-                self._stamps[0] if len(self._stamps) == 1 else np.concatenate(self._stamps),
-                self._values[0] if len(self._values) == 1 else np.concatenate(self._values),
+                np.concatenate(self._stamps),
+                np.concatenate(self._values),
+                np.concatenate(self._arrivals),
             )
             self._state = SignalState.OK if math.isfinite(self._value) else SignalState.INVALID
             self.forget_period()
@@ -98,6 +102,7 @@ class SignalTrack:
         """Drop the messages of the sampling period that is under way."""
         self._stamps.clear()
         self._values.clear()
+        self._arrivals.clear()
 
     def forget(self) -> None:
         """Begin as if no message had ever come: the clock is another one now."""

@@ -34,8 +34,9 @@ class SituationTracker:
 
     Tick k ends at k × tick period on the clock in use and covers the time since tick k-1, so
     that ticks are the same whenever the tracker starts. `receive` may be called any number of
-    times between two calls of `advance`; what comes out depends on the messages' stamps, not on
-    their order of arrival within a tick. All of it runs in one thread: the caller's.
+    times between two calls of `advance`. By header time, what comes out depends on the messages'
+    stamps and not on their order of arrival; by receive time, that order tells equal stamps of
+    one topic apart. All of it runs in one thread: the caller's.
     """
 
     def __init__(
@@ -119,13 +120,23 @@ class SituationTracker:
             )
         )
 
-    def receive(self, topic: str, raw: bytes, received_ns: int) -> None:
-        """Take a raw CDR message, received at `received_ns` on the clock in use."""
+    def receive(
+        self, topic: str, raw: bytes, received_ns: int, arrival_ns: int | None = None
+    ) -> None:
+        """Take a raw CDR message.
+
+        Args:
+            topic: One of `requests`.
+            raw: The message with its encapsulation.
+            received_ns: When, on the clock in use.
+            arrival_ns: When, on a finer clock, which decides between equal receive times: the
+                middleware's or the recorder's. None: the same.
+        """
         intake = self._intakes.get(topic)
         if intake is None:
             self.counters.unknown_topic += 1
             return
-        intake.receive(raw, received_ns)
+        intake.receive(raw, received_ns, received_ns if arrival_ns is None else arrival_ns)
 
     def advance(self, now_ns: int) -> list[Situation]:
         """Close the ticks that are due at `now_ns` and return their situations, oldest first.
@@ -223,7 +234,7 @@ class SituationTracker:
         sound = len(rows) - int(rows.broken.sum())
         for column, index in enumerate(request.signals):
             values = rows.values[:, column]
-            self._tracks[index].add(rows.stamps, values)
+            self._tracks[index].add(rows.stamps, values, rows.arrivals)
             usable = int(np.isfinite(values).sum())
             counts = self.counters.signals[self.config.signals[index].name]
             counts.usable += usable
