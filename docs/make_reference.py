@@ -17,7 +17,9 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from thinking_policy.ros.parameters import NodeOptions
+from thinking_policy.ros.bag_player import PlayerOptions
+from thinking_policy.ros.node_options import NodeOptions
+from thinking_policy.ros.simulated_robot import RobotOptions
 from thinking_policy.situation.configuration import (
     EpisodeConfig,
     EventConfig,
@@ -33,6 +35,8 @@ SECTIONS: dict[str, tuple[str, Any]] = {
     'parameters-events': ('events.', EventConfig),
     'parameters-episode': ('episode.', EpisodeConfig),
     'parameters-node': ('', NodeOptions),
+    'parameters-player': ('', PlayerOptions),
+    'parameters-robot': ('', RobotOptions),
 }
 
 

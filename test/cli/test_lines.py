@@ -45,6 +45,13 @@ def test_a_change_of_activations_gives_a_line_with_the_directive():
     ]
 
 
+def test_a_directive_is_said_once():
+    lines = PlainLines()
+    lines.lines(picture(['trend']), 0.0)
+    lines.lines(picture(), 0.5)
+    assert lines.lines(picture(['trend']), 1.0) == ['17:00:00  + trend 0.90']
+
+
 def test_a_status_line_comes_at_once_and_every_few_seconds():
     lines = PlainLines(every_s=5.0)
     first = lines.lines(picture(states=(OK, NEVER)), 100.0)

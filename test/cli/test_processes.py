@@ -92,6 +92,17 @@ def test_stop_interrupts_every_child_and_waits(group):
             os.kill(pid, 0)
 
 
+def test_a_node_that_is_interrupted_while_it_starts_is_no_failure(tmp_path):
+    (tmp_path / 'slow_start.py').write_text(
+        'print("importing", flush=True)\nimport time\ntime.sleep(60)\n'
+    )
+    group = Processes({**os.environ, 'PYTHONPATH': str(tmp_path)})
+    group.start(ProcessSpec('slow', node_command('slow_start')))
+    until(group.output)
+    assert group.stop() == []
+    assert group.output() == []
+
+
 def test_a_child_that_ignores_signals_is_killed_and_said(group, monkeypatch):
     monkeypatch.setattr(module, 'GRACE_S', {signal.SIGINT: 0.1, signal.SIGTERM: 0.1})
     group.start(script('stubborn', STUBBORN))

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from thinking_policy.cli.picture import (
     OK,
     STATE_NAMES,
+    ActivityPicture,
     Picture,
     Silence,
     duration,
@@ -31,6 +32,7 @@ class PlainLines:
 
     every_s: float = STATUS_EVERY_S
     _active: frozenset[str] = frozenset()
+    _explained: set[str] = field(default_factory=set)
     _phase: str = ''
     _status_at: float | None = None
 
@@ -44,8 +46,7 @@ class PlainLines:
         active = frozenset(activity.id for activity in picture.active)
         for activity in picture.activities:
             if activity.id in active - self._active:
-                directive = f': {activity.directive}' if activity.directive else ''
-                lines.append(f'{when}  + {activity.id} {activity.probability:.2f}{directive}')
+                lines.append(f'{when}  + {self._named(activity)}')
             elif activity.id in self._active - active:
                 lines.append(f'{when}  - {activity.id} {activity.probability:.2f}')
         self._active = active
@@ -53,6 +54,14 @@ class PlainLines:
             self._status_at = now_s
             lines.append(f'{when}  {status(picture)}')
         return lines
+
+    def _named(self, activity: ActivityPicture) -> str:
+        """Return id and probability, the first time with the directive."""
+        text = f'{activity.id} {activity.probability:.2f}'
+        if not activity.directive or activity.id in self._explained:
+            return text
+        self._explained.add(activity.id)
+        return f'{text}: {activity.directive}'
 
 
 def status(picture: Picture) -> str:

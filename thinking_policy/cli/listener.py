@@ -114,6 +114,11 @@ class Listener:
         """Return whether messages of a policy would arrive by now."""
         return self.publishers > 0
 
+    def published(self, topics: list[str]) -> list[str]:
+        """Return which of the topics somebody publishes; relative ones in the namespace."""
+        names = [self._node.resolve_topic_name(topic) for topic in topics]
+        return [name for name in names if self._node.count_publishers(name)]
+
     def picture(self) -> Picture | Silence:
         """Return the newest moment, or what is known while nothing was heard."""
         if self._latest is not None:

@@ -45,6 +45,8 @@ def policy_process(plan: Plan) -> ProcessSpec:
     parameters = {}
     if plan.bag is not None:
         parameters['use_sim_time'] = 'true'
+        if plan.rate == 0:  # in lockstep no message may be lost
+            parameters['qos_reliability'] = 'reliable'
     if plan.policy is not None:
         parameters['policy_path'] = _text(plan.policy)
     if plan.robot_id:

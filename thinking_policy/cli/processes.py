@@ -16,6 +16,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import IO
 
+# A child that is interrupted while it still imports shall end without a traceback.
+START = (
+    'import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); '
+    'from thinking_policy.cli.child import main; raise SystemExit(main())'
+)
 LAST_LINES = 12  # of a child's output, repeated when it dies
 GRACE_S = {signal.SIGINT: 5.0, signal.SIGTERM: 2.0}  # then the next harder signal
 
@@ -62,15 +67,7 @@ def node_command(module: str, arguments: Sequence[str] = ()) -> tuple[str, ...]:
     installed package and its messages.
     """
     safe_path = ('-P',) if sys.version_info >= (3, 11) else ()
-    return (
-        sys.executable,
-        *safe_path,
-        '-m',
-        'thinking_policy.cli.child',
-        module,
-        str(os.getpid()),
-        *arguments,
-    )
+    return (sys.executable, *safe_path, '-c', START, module, str(os.getpid()), *arguments)
 
 
 class Processes:
@@ -140,7 +137,8 @@ class Processes:
         """End all children: SIGINT once, then SIGTERM, then SIGKILL to what is left.
 
         Returns:
-            The children that had to be ended by harder means or ended with an error.
+            The children that had to be ended by harder means or ended with an error. One that
+            SIGINT ended before it could take notice is neither.
         """
         for number, grace_s in GRACE_S.items():
             for child in self._running():
@@ -151,7 +149,7 @@ class Processes:
         for child in self._running():
             os.killpg(child.process.pid, signal.SIGKILL)
             child.process.wait()
-        return [end for end in self.ended() if end.code != 0]
+        return [end for end in self.ended() if end.code not in (0, -signal.SIGINT)]
 
     def _running(self) -> list[_Child]:
         return [child for child in self._children if child.process.poll() is None]

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from thinking_policy.cli.listener import Listener
 
 REFRESH_S = 0.1
-MATCH_S = 20.0  # for the policy node to appear before a bag is started without it
+DISCOVERY_S = 1.0  # to see who is there already
+MATCH_S = 20.0  # for the policy node to appear before its source is started without it
 # How the policy node says that it stays inactive; nobody here would wake it later.
 NEVER_ACTIVE = ('ERROR not configured', 'ERROR not activated')
 BAG_MARK = 'metadata.yaml'
@@ -87,7 +88,12 @@ def run(
         str, typer.Option(metavar='NAME', help="This robot's name in episodes.")
     ] = '',
     rate: Annotated[
-        float, typer.Option(min=0.0, metavar='X', help='With --bag: X times real time.')
+        float,
+        typer.Option(
+            min=0.0,
+            metavar='X',
+            help='With --bag: X times real time; 0: in lockstep, as fast as possible.',
+        ),
     ] = 1.0,
     loop: Annotated[
         bool, typer.Option('--loop', help='With --bag: begin again at its end.')
@@ -168,9 +174,8 @@ def _follow(
     mixed = source_over = False
     while not stop.is_set():
         now = time.monotonic()
-        if source is not None and (
-            plan.bag is None or listener.matched() or now - started > MATCH_S
-        ):
+        if source is not None and _is_time(plan, listener, now - started):
+            _refuse_to_mix(plan, listener)
             processes.start(source)
             source = None
         for message in listener.spin(REFRESH_S):
@@ -201,6 +206,32 @@ def _follow(
         if 0 < duration_s <= now - started:
             break
     return []
+
+
+def _is_time(plan: Plan, listener: Listener, waited_s: float) -> bool:
+    """Whether to start the source: a bag not before its first messages can be heard."""
+    if plan.bag is None:
+        return waited_s >= DISCOVERY_S
+    return (waited_s >= DISCOVERY_S and listener.matched()) or waited_s > MATCH_S
+
+
+def _refuse_to_mix(plan: Plan, listener: Listener) -> None:
+    """Keep a simulation or a bag away from a robot, or another simulation, that is there.
+
+    Raises:
+        ThinkingPolicyError: Somebody publishes a topic that we are about to publish too.
+    """
+    from thinking_policy.situation.configuration import load_configuration  # NumPy
+
+    config = load_configuration(plan.config)
+    topics = {signal.topic for signal in config.signals if signal.topic}
+    taken = listener.published(sorted(topics | ({'/clock'} if plan.bag is not None else set())))
+    if taken:
+        raise ThinkingPolicyError(
+            f'run: {", ".join(taken)} {"is" if len(taken) == 1 else "are"} published already, '
+            'by a robot or another run: hear it with --live, or keep apart with --namespace or '
+            'another ROS_DOMAIN_ID'
+        )
 
 
 def _account(summary: Summary, coverage: Coverage | None) -> list[str]:
