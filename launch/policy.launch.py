@@ -1,81 +1,83 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Start the policy node, as `ros2 launch thinking_policy policy.launch.py` does."""
+"""Starts the policy node: ros2 launch thinking_policy policy.launch.py
+
+Show the arguments with: ros2 launch thinking_policy policy.launch.py --show-args
+"""
+
+from pathlib import Path
 
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
-from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
+from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
-from launch_ros.parameter_descriptions import ParameterValue
-from launch_ros.substitutions import FindPackageShare
 
-CONFIG = PathJoinSubstitution([FindPackageShare('thinking_policy'), 'config'])
+CONFIG = Path(__file__).resolve().parent.parent / 'config'
 
 ARGUMENTS = (
     DeclareLaunchArgument(
         'params_file',
-        default_value=PathJoinSubstitution([CONFIG, 'policy.yaml']),
-        description='Parameter file of this robot: its signals, events and episodes; '
-        'config/robots holds examples',
+        default_value=str(CONFIG / 'policy.yaml'),
+        description="ROS parameter file: this robot's signals and the node's settings; "
+        'robots/*.yaml beside the default are for known robots',
     ),
     DeclareLaunchArgument(
         'policy',
         default_value='',
-        description='Policy file (.onnx); empty: what the parameter file says, '
-        'else the bundled one',
+        description='policy file (.onnx); empty: as params_file says, else the bundled one',
     ),
     DeclareLaunchArgument(
-        'namespace', default_value='', description='Namespace of the node and its topics'
+        'namespace',
+        default_value='',
+        description='namespace of the node and of its relative topics, such as robot1',
     ),
     DeclareLaunchArgument(
         'robot_id',
         default_value='',
-        description='Name of this robot in episodes and experiences; empty: what the '
-        'parameter file says',
+        description='name of this robot in episodes and diagnostics; empty: as params_file says',
     ),
     DeclareLaunchArgument(
         'use_sim_time',
         default_value='false',
-        description='Follow /clock, as with a simulator or a bag: true or false',
+        choices=['true', 'false'],
+        description='take the time from /clock: with a simulator or a bag',
     ),
     DeclareLaunchArgument(
         'log_level',
         default_value='info',
-        description='What the node logs: debug, info, warn, error or fatal',
+        choices=['debug', 'info', 'warn', 'error', 'fatal'],
+        description='severity from which the node logs',
     ),
 )
 
 
 def policy_node(context):
-    """Return the node; an argument left empty doesn't override the parameter file."""
+    """Return the node; arguments that are empty leave the parameter file's values alone."""
     given = {
-        'policy_path': LaunchConfiguration('policy').perform(context),
-        'robot_id': LaunchConfiguration('robot_id').perform(context),
+        name: LaunchConfiguration(name).perform(context)
+        for name in ('params_file', 'policy', 'namespace', 'robot_id', 'use_sim_time', 'log_level')
     }
-    overrides = {
-        name: ParameterValue(value, value_type=str) for name, value in given.items() if value
-    }
+    overrides = {'use_sim_time': given['use_sim_time'] == 'true'}
+    if given['policy']:
+        overrides['policy_path'] = given['policy']
+    if given['robot_id']:
+        overrides['robot_id'] = given['robot_id']
     return [
+        # It configures and activates itself (parameter autostart): launch has no way to do so on
+        # every ROS release, and a lifecycle manager may take over instead.
         Node(
             package='thinking_policy',
             executable='policy_node',
             name='thinking_policy',
-            namespace=LaunchConfiguration('namespace'),
-            parameters=[
-                LaunchConfiguration('params_file'),
-                {
-                    'use_sim_time': ParameterValue(
-                        LaunchConfiguration('use_sim_time'), value_type=bool
-                    ),
-                    **overrides,
-                },
-            ],
-            arguments=['--ros-args', '--log-level', LaunchConfiguration('log_level')],
+            namespace=given['namespace'],
+            parameters=[given['params_file'], overrides],
+            arguments=['--ros-args', '--log-level', given['log_level']],
             output='screen',
+            emulate_tty=True,
         )
     ]
 
 
 def generate_launch_description():
-    """Return what `ros2 launch` runs; the node activates itself (parameter `autostart`)."""
+    """Return the arguments and the node."""
     return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=policy_node)])

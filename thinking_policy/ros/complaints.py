@@ -40,22 +40,27 @@ class Complaints:
         place = f' ({frames[-1].filename}:{frames[-1].lineno})' if frames else ''
         reason = ' '.join(str(error).split()) or 'no reason given'
         self.last_error = f'{where}: {type(error).__name__}: {reason}'
-        self._say(self._logger.error, self.last_error, f'{self.last_error}{place}')
+        # rclpy allows one severity per line of code: each kind has its own.
+        for line in self._due(self.last_error, f'{self.last_error}{place}'):
+            self._logger.error(line)
         self._logger.debug(''.join(traceback.format_exception(error)))
 
-    def warn(self, subject: str, line: str) -> None:
+    def warn(self, subject: str, text: str) -> None:
         """Say a line, if none about this subject was said within the last minute."""
-        self._say(self._logger.warning, subject, line)
+        for line in self._due(subject, text):
+            self._logger.warning(line)
 
-    def inform(self, subject: str, line: str) -> None:
+    def inform(self, subject: str, text: str) -> None:
         """Say good news, as seldom as bad ones."""
-        self._say(self._logger.info, subject, line)
+        for line in self._due(subject, text):
+            self._logger.info(line)
 
-    def _say(self, log: Callable[[str], Any], subject: str, line: str) -> None:
+    def _due(self, subject: str, line: str) -> list[str]:
+        """Return the line to say, or none yet."""
         now = self._clock()
         last, silent = self._said.get(subject, (-REPEAT_S, 0))
         if now - last < REPEAT_S:
             self._said[subject] = (last, silent + 1)
-            return
+            return []
         self._said[subject] = (now, 0)
-        log(f'{line} (and {silent} times in the last minute)' if silent else line)
+        return [f'{line} (and {silent} times in the last minute)' if silent else line]

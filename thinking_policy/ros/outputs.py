@@ -14,7 +14,7 @@ from thinking_policy.policy import Inference
 from thinking_policy.ros import qos
 from thinking_policy.ros.conversions import event_message, time_message
 from thinking_policy.ros.middleware_events import SILENT_PUBLISHER, EndpointEvents
-from thinking_policy.ros.parameters import NodeOptions
+from thinking_policy.ros.node_options import NodeOptions
 from thinking_policy.ros.running_policy import RunningPolicy, Thresholds
 from thinking_policy.ros.wire_messages import ActivationsWriter, situation_bytes
 from thinking_policy.situation import Situation

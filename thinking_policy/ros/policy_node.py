@@ -135,7 +135,7 @@ class PolicyNode(LifecycleNode):
         policy = RunningPolicy(parameters.options, parameters.situation)
         self._loading = True
         try:
-            lines = parameters.declare_thresholds(policy.own_thresholds())
+            lines = parameters.thresholds.follow(policy.own_thresholds())
         finally:
             self._loading = False
         for line in (*lines, *(f'policy: {warning}' for warning in policy.runtime.warnings)):

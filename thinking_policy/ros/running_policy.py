@@ -20,7 +20,7 @@ from thinking_policy.policy import (
     PolicyRuntime,
     baseline_from_dict,
 )
-from thinking_policy.ros.parameters import NodeOptions
+from thinking_policy.ros.node_options import NodeOptions
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation import Situation, SituationConfig
 

@@ -1,15 +1,16 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""A robot that isn't there: real sensor messages from a life of training/simulator.py.
+"""A robot that isn't there: seven real sensor topics, from a scenario lived through in a cycle.
 
-Its topics, types and units are those of config/policy.yaml.
+What happens comes from `training/scenarios.py`, in the units of a robot. The phase of the
+scenario is published beside, for people: no policy hears it.
 """
 
 from __future__ import annotations
 
+import array
 import math
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,19 +22,18 @@ from std_msgs.msg import Float32, String
 
 from thinking_policy.ros import qos
 from thinking_policy.ros.declaring import declare_options
+from thinking_policy.ros.middleware_events import SILENT_PUBLISHER
 from thinking_policy.ros.spinning import run_node
 from thinking_policy.situation.configuration import option
 from thinking_policy.training.scenarios import DEFAULT_SCENARIO, SCENARIOS, SIGNALS
-from thinking_policy.training.simulator import Moment, SimulatedRobot
+from thinking_policy.training.simulator import SimulatedRobot
 
 NODE_NAME = 'simulated_robot'
-SENSOR_PERIOD_S = 0.1
-IMU_PERIOD_S = 0.01
-SHAKE_HZ = 10.0  # whole periods fit into every tick, so that their spread is exact
-GRAVITY = 9.81  # m/s^2
+FASTEST_HZ = 100  # of the IMU; the other rates divide it
+GRAVITY = 9.80665
+SHAKE_HZ = 23.0  # between the tick's rate and half of the IMU's
 BEAMS = 90
-SCAN_FARTHEST_M = 12.0
-BEHIND_M = 1.5  # how far the other beams see beyond the nearest thing
+RANGE_MIN, RANGE_MAX = 0.12, 8.0
 
 
 @dataclass(frozen=True)
@@ -41,124 +41,144 @@ class RobotOptions:
     """The simulated robot's parameters."""
 
     scenario: str = option(
-        DEFAULT_SCENARIO, 'what it lives through, over and over', choices=tuple(sorted(SCENARIOS))
+        DEFAULT_SCENARIO, 'what it lives through, over and over', choices=tuple(SCENARIOS)
     )
-    seed: int = option(0, 'which robot in which life', low=0)
-    speed: float = option(1.0, 'times the usual pace of life', low=0.01, high=100.0)
+    seed: int = option(0, 'the same seed is the same robot in the same life', low=0)
+    speed: float = option(
+        1.0, 'how much faster than real time everything happens', low=0.01, high=100.0
+    )
 
 
 class SimulatedRobotNode(Node):
-    """Publishes seven sensor topics, and what it lives through on `simulation/phase`."""
+    """Publishes all topics from one timer."""
 
     def __init__(self) -> None:
-        """Begin a life.
+        """Declare the parameters and begin to live.
 
         Raises:
             SituationError: A parameter is refused.
         """
         super().__init__(NODE_NAME)
         self.finished = False
-        options = declare_options(self, RobotOptions)
-        self._speed = options.speed
-        self._robot = SimulatedRobot(options.scenario, options.seed)
+        self.exit_code = 0
+        self._options = declare_options(self, RobotOptions)
+        self._robot = SimulatedRobot(self._options.scenario, self._options.seed)
+        self._random = np.random.default_rng(self._options.seed)
+        self._step = 0
         self._phase = ''
-        self._began_s = time.monotonic()
-        self._shakes = 0
-        self._moment = self._robot.at(0.0)
-        sensor = qos_profile_sensor_data
-        self._temperature = self.create_publisher(Temperature, 'temperature', sensor)
-        self._battery = self.create_publisher(BatteryState, 'battery_state', sensor)
-        self._imu = self.create_publisher(Imu, 'imu/data', sensor)
-        self._scan = self.create_publisher(LaserScan, 'scan', sensor)
-        self._light = self.create_publisher(Illuminance, 'illuminance', sensor)
-        self._odometry = self.create_publisher(Odometry, 'odom', sensor)
-        self._load = self.create_publisher(Float32, 'load', sensor)
-        self._phases = self.create_publisher(String, 'simulation/phase', qos.taxonomy_output())
-        self.get_logger().info(
-            f'lives through {" > ".join(SCENARIOS[options.scenario])}, over and over'
+        self._values: dict[str, float] = {}
+        self._distance_travelled = 0.0
+        # name of the sensor → (its messages come every so many steps, what publishes one)
+        self._sensors: tuple[tuple[int, Callable[[], None]], ...] = (
+            (1, self._sensor(Imu, 'imu/data', self._fill_imu)),
+            (5, self._sensor(Odometry, 'odom', self._fill_odometry)),
+            (10, self._sensor(LaserScan, 'scan', self._fill_scan)),
+            (10, self._sensor(Float32, 'load', self._fill_load)),
+            (20, self._sensor(BatteryState, 'battery_state', self._fill_battery)),
+            (20, self._sensor(Illuminance, 'illuminance', self._fill_illuminance)),
+            (25, self._sensor(Temperature, 'temperature', self._fill_temperature)),
         )
+        self._phases = self.create_publisher(
+            String, 'simulation/phase', qos.taxonomy_output(), event_callbacks=SILENT_PUBLISHER
+        )
+        self._angles = np.linspace(-math.pi, math.pi, BEAMS, endpoint=False)
 
     def start(self) -> None:
         """Begin to publish."""
-        self.create_timer(SENSOR_PERIOD_S, self._sense)
-        self.create_timer(IMU_PERIOD_S, self._shake)
+        self.create_timer(1.0 / FASTEST_HZ, self._live)
+        self.get_logger().info(
+            f'scenario {self._options.scenario}, seed {self._options.seed}: '
+            f'{len(self._sensors)} sensor topics'
+        )
 
     def report(self, where: str, error: Exception) -> None:
         """Say what a callback let through."""
-        self.get_logger().error(f'{where}: {error}')
+        self.get_logger().error(f'{where}: {error}', throttle_duration_sec=10.0)
 
     def close(self) -> None:
-        """Do nothing: there is nothing to flush."""
+        """Nothing is left to flush."""
 
-    def _sense(self) -> None:
-        self._moment = self._robot.at((time.monotonic() - self._began_s) * self._speed)
-        self._say_phase(self._moment)
-        values = _in_units(self._moment)
-        stamp = self.get_clock().now().to_msg()
-
-        temperature = Temperature(temperature=values['temperature'])
-        temperature.header.stamp = stamp
-        self._temperature.publish(temperature)
-
-        # As the message defines it: discharging is negative.
-        battery = BatteryState(current=-values['current'], voltage=24.0, present=True)
-        battery.header.stamp = stamp
-        self._battery.publish(battery)
-
-        light = Illuminance(illuminance=values['visibility'])
-        light.header.stamp = stamp
-        self._light.publish(light)
-
-        odometry = Odometry()
-        odometry.header.stamp = stamp
-        odometry.twist.twist.linear.x = values['motion']
-        self._odometry.publish(odometry)
-
-        scan = _scan(values['distance'])
-        scan.header.stamp = stamp
-        self._scan.publish(scan)
-
-        self._load.publish(Float32(data=values['load']))
-
-    def _shake(self) -> None:
-        """Publish gravity and a shaking whose standard deviation is the vibration."""
-        self._shakes += 1
-        amplitude = math.sqrt(2.0) * _in_units(self._moment)['vibration']
-        angle = 2.0 * math.pi * SHAKE_HZ * self._shakes * IMU_PERIOD_S
-        imu = Imu()
-        imu.header.stamp = self.get_clock().now().to_msg()
-        imu.linear_acceleration.z = GRAVITY + amplitude * math.sin(angle)
-        self._imu.publish(imu)
-
-    def _say_phase(self, moment: Moment) -> None:
+    def _live(self) -> None:
+        """Publish what is due at this step."""
+        moment = self._robot.at(self._step / FASTEST_HZ * self._options.speed)
+        self._values = {
+            signal.name: signal.in_unit(float(value))
+            for signal, value in zip(SIGNALS, moment.values, strict=True)
+        }
         if moment.phase != self._phase:
             self._phase = moment.phase
             self._phases.publish(String(data=moment.phase))
+        for every, publish in self._sensors:
+            if self._step % every == 0:
+                publish()
+        self._step += 1
 
+    def _sensor(
+        self, kind: type, topic: str, fill: Callable[[object], None]
+    ) -> Callable[[], None]:
+        """Return what fills and publishes the message of a sensor; it is made once."""
+        publisher = self.create_publisher(
+            kind, topic, qos_profile_sensor_data, event_callbacks=SILENT_PUBLISHER
+        )
+        message = kind()
 
-def _in_units(moment: Moment) -> dict[str, float]:
-    return {
-        signal.name: signal.in_unit(float(scaled))
-        for signal, scaled in zip(SIGNALS, moment.values, strict=True)
-    }
+        def publish() -> None:
+            if hasattr(message, 'header'):
+                message.header.stamp = self.get_clock().now().to_msg()
+            fill(message)
+            publisher.publish(message)
 
+        return publish
 
-def _scan(nearest_m: float) -> LaserScan:
-    """Return a scan whose nearest beam is `nearest_m` away, the one straight ahead."""
-    ranges = np.full(BEAMS, min(nearest_m + BEHIND_M, SCAN_FARTHEST_M), np.float32)
-    ranges[BEAMS // 2] = nearest_m
-    return LaserScan(
-        angle_min=-math.pi / 2,
-        angle_max=math.pi / 2,
-        angle_increment=math.pi / (BEAMS - 1),
-        range_min=0.05,
-        range_max=SCAN_FARTHEST_M,
-        ranges=ranges.tolist(),
-    )
+    def _fill_imu(self, message: Imu) -> None:
+        """Shake up and down so that the norm varies by the vibration's standard deviation."""
+        message.header.frame_id = 'imu_link'
+        amplitude = math.sqrt(2.0) * max(0.0, self._values['vibration'])
+        phase = 2.0 * math.pi * SHAKE_HZ * self._step / FASTEST_HZ
+        message.linear_acceleration.z = GRAVITY + amplitude * math.sin(phase)
+        message.orientation.w = 1.0
+
+    def _fill_odometry(self, message: Odometry) -> None:
+        message.header.frame_id, message.child_frame_id = 'odom', 'base_link'
+        speed = max(0.0, self._values['motion'])
+        self._distance_travelled += speed * 5 / FASTEST_HZ
+        message.pose.pose.position.x = self._distance_travelled
+        message.pose.pose.orientation.w = 1.0
+        message.twist.twist.linear.x = speed
+
+    def _fill_scan(self, message: LaserScan) -> None:
+        """Return the distance straight ahead, more elsewhere, and nothing on some beams."""
+        message.header.frame_id = 'laser'
+        message.angle_min, message.angle_max = float(self._angles[0]), float(self._angles[-1])
+        message.angle_increment = 2.0 * math.pi / BEAMS
+        message.range_min, message.range_max = RANGE_MIN, RANGE_MAX
+        nearest = min(max(self._values['distance'], RANGE_MIN), RANGE_MAX - 0.5)
+        ranges = nearest * (1.0 + 0.8 * np.abs(self._angles) / math.pi)
+        ranges += self._random.uniform(0.0, 0.02, BEAMS) * (self._angles != 0.0)
+        ranges[self._random.random(BEAMS) < 0.05] = math.inf
+        ranges[BEAMS // 2] = nearest
+        ranges[ranges > RANGE_MAX] = math.inf
+        message.ranges = array.array('f', ranges.astype(np.float32).tobytes())
+
+    def _fill_load(self, message: Float32) -> None:
+        message.data = self._values['load']
+
+    def _fill_battery(self, message: BatteryState) -> None:
+        message.present = True
+        message.voltage, message.percentage = 24.6, 0.87
+        message.charge = message.capacity = message.temperature = math.nan  # not measured
+        message.current = -self._values['current']  # discharging
+        message.power_supply_status = BatteryState.POWER_SUPPLY_STATUS_DISCHARGING
+
+    def _fill_illuminance(self, message: Illuminance) -> None:
+        message.illuminance = max(0.0, self._values['visibility'])
+
+    def _fill_temperature(self, message: Temperature) -> None:
+        message.temperature = self._values['temperature']
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Live until SIGINT or SIGTERM and return the exit code.
+    """Run the robot until SIGINT or SIGTERM and return the exit code.
 
     Args:
         arguments: Command line with `--ros-args`; `sys.argv` where None.

@@ -138,7 +138,7 @@ def run_node(make: Callable[[], Node], arguments: Sequence[str] | None = None) -
             executor.shutdown()
             node.destroy_node()
             rclpy.try_shutdown()
-    return 0
+    return getattr(node, 'exit_code', 0)
 
 
 def _spin(node: Runnable, executor: LeanExecutor, stop: StopRequest) -> None:

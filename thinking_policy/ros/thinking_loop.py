@@ -81,7 +81,7 @@ class ThinkingLoop:
 
     def announce(self) -> None:
         """Publish the taxonomy, with the thresholds in force."""
-        thresholds = self._parameters.thresholds()
+        thresholds = self._parameters.thresholds.in_force()
         self._policy.set_thresholds(thresholds, self._parameters.options.minimum_hold_s)
         self._outputs.announce(
             self._policy,
@@ -213,7 +213,7 @@ class ThinkingLoop:
 
     def _open_recalled(self) -> RecalledFile | None:
         options, clock = self._parameters.options, self._node.get_clock()
-        if options.state_path == 'off' or (not options.state_path and clock.ros_time_is_active):
+        if options.state_path == 'none' or (not options.state_path and clock.ros_time_is_active):
             return None
         return RecalledFile(
             Path(options.state_path).expanduser()
