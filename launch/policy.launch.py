@@ -57,6 +57,9 @@ def policy_node(context):
         name: LaunchConfiguration(name).perform(context)
         for name in ('params_file', 'policy', 'namespace', 'robot_id', 'use_sim_time', 'log_level')
     }
+    # launch_ros only warns, and the robot would think with the default signals.
+    if not Path(given['params_file']).is_file():
+        raise FileNotFoundError(f'params_file: {given["params_file"]}: no such file')
     overrides = {'use_sim_time': given['use_sim_time'] == 'true'}
     if given['policy']:
         overrides['policy_path'] = given['policy']

@@ -106,3 +106,15 @@ def test_launched_in_a_namespace_it_thinks_and_ends_on_one_interrupt(
     said = log.read_text()
     assert 'Traceback' not in said
     assert 'process has finished cleanly' in said, said
+
+
+def test_a_parameter_file_that_is_not_there_stops_the_launch(launch_file, environment, tmp_path):
+    done = subprocess.run(
+        [sys.executable, '-c', LAUNCH, launch_file, f'params_file:={tmp_path}/none.yaml'],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 1
+    assert f'{tmp_path}/none.yaml: no such file' in done.stdout + done.stderr
