@@ -30,7 +30,7 @@ from thinking_policy.situation.configuration import option
 
 NODE_NAME = 'bag_player'
 CLOCK_PERIOD_S = 0.01  # of the clock between messages, for those who listen
-RUN_OUT_S = 1.0  # the clock goes on so long after the last message, in the bag's time
+RUN_OUT_S = 1.0  # the clock goes on at least so long after the last message, in the bag's time
 PARTNER_S = 15.0  # for the policy node to appear and be active, in lockstep
 GLANCE_S = 1.0  # for it to tell its topics, at a rate
 MATCH_S = 5.0
@@ -132,7 +132,7 @@ class BagPlayer(Node):
                     continue
                 now_ns = max(now_ns, record_ns)
                 outlets.publish(topic, raw)
-            self._let_pass(outlets, pace, now_ns + round(RUN_OUT_S * 1e9), recorded_clock)
+            self._let_pass(outlets, pace, now_ns + _run_out_ns(config), recorded_clock)
 
     def _let_pass(
         self, outlets: BagOutlets, pace: _Pace, until_ns: int, recorded_clock: bool
@@ -189,6 +189,14 @@ class BagPlayer(Node):
                     f'lockstep: no thinking/situation for clock {step.clock_ns * 1e-9:.3f} after '
                     f'{TICK_S:.0f} s; is the policy node active, with use_sim_time:=true?'
                 )
+
+
+def _run_out_ns(config: SituationConfig | None) -> int:
+    """Return how long the clock goes on after the last message, so that its tick is closed."""
+    least_ns = round(RUN_OUT_S * 1e9)
+    if config is None:
+        return least_ns
+    return max(least_ns, 2 * config.tick_period_ns + round(config.lateness_s * 1e9))
 
 
 class _Pace:

@@ -163,7 +163,7 @@ class Health:
                 'valid_fraction': float(self._latest.valid.mean())
                 if self._latest is not None
                 else 0.0,
-                'warnings': '; '.join(policy.runtime.warnings),
+                'warnings': '; '.join(policy.remarks),
                 'errors': self._complaints.errors,
                 'last_error': self._complaints.last_error,
                 'events_forgotten': counters.codes_forgotten,

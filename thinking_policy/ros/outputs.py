@@ -122,6 +122,7 @@ class Outputs:
 
     def close(self) -> None:
         """Destroy the publishers."""
+        self._happenings = []  # each keeps its publisher alive
         for publisher in self._publishers:
             self._node.destroy_lifecycle_publisher(publisher)
 

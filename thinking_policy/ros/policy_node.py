@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import Trigger
 
@@ -52,6 +53,7 @@ class PolicyNode(LifecycleNode):
         for line in self._parameters_of_ours.warnings:
             self.get_logger().warning(line)
         self.create_service(Trigger, '~/reload_policy', self._reload_policy)
+        self._answer_impossible_transitions()
 
     def start(self) -> None:
         """Configure and activate, if the node shall do that itself."""
@@ -123,6 +125,24 @@ class PolicyNode(LifecycleNode):
         self.close()
         return _SUCCESS
 
+    def _answer_impossible_transitions(self) -> None:
+        """Refuse a transition that the state doesn't have; rclpy raises and never answers."""
+        service = next(s for s in self.services if s.srv_type is ChangeState)
+        change_state = service.callback
+
+        def answer(
+            request: ChangeState.Request, response: ChangeState.Response
+        ) -> ChangeState.Response:
+            try:
+                return change_state(request, response)
+            except RuntimeError:  # rclpy.RCLError, which has no public name
+                wanted = request.transition.label or f'number {request.transition.id}'
+                self.get_logger().warning(f'refused: no transition {wanted} from this state')
+                response.success = False
+                return response
+
+        service.callback = answer
+
     def _refuse(self, what: str, error: Exception) -> TransitionCallbackReturn:
         if isinstance(error, ThinkingPolicyError):
             self.get_logger().error(f'{what}: {error}')
@@ -138,7 +158,7 @@ class PolicyNode(LifecycleNode):
             lines = parameters.thresholds.follow(policy.own_thresholds())
         finally:
             self._loading = False
-        for line in (*lines, *(f'policy: {warning}' for warning in policy.runtime.warnings)):
+        for line in (*lines, *(f'policy: {warning}' for warning in policy.remarks)):
             self.get_logger().warning(line)
         self.get_logger().info(f'policy {policy.version} from {policy.runtime.path}')
         return policy

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import collections
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +47,7 @@ class RunningPolicy:
         self.config = config
         self.activities = self.runtime.manifest.activities
         self.ids = tuple(activity.id for activity in self.activities)
+        self.remarks = _alike(self.runtime.warnings)
         self.inferences = 0
         self._times: collections.deque[float] = collections.deque(maxlen=TIMES_KEPT)
         own = self.own_thresholds()
@@ -99,6 +100,15 @@ def policy_path(options: NodeOptions) -> Path:
     if options.policy_path:
         return Path(options.policy_path).expanduser()
     return config_folder() / 'policy.onnx'
+
+
+def _alike(warnings: Sequence[str]) -> tuple[str, ...]:
+    """Return warnings of the form `signal: what` with the signals of the same in one line."""
+    signals: dict[str, list[str]] = {}
+    for warning in warnings:
+        signal, _, what = warning.partition(': ')
+        signals.setdefault(what, []).append(signal)
+    return tuple(f'{", ".join(names)}: {what}' for what, names in signals.items())
 
 
 def _baseline(options: NodeOptions, config: SituationConfig) -> Baseline | None:

@@ -107,7 +107,7 @@ class SimulatedRobotNode(Node):
         }
         if moment.phase != self._phase:
             self._phase = moment.phase
-            self._phases.publish(String(data=moment.phase))
+            self._phases.publish(String(data=moment.phase.replace('_', ' ')))
         for every, publish in self._sensors:
             if self._step % every == 0:
                 publish()
