@@ -15,7 +15,8 @@ from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescri
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from thinking_policy.situation.configuration import check_value
+from thinking_policy.ros.node_options import NodeOptions
+from thinking_policy.situation.configuration import check_value, situation_keys
 from thinking_policy.situation.errors import SituationError
 
 Options = TypeVar('Options')
@@ -33,7 +34,7 @@ def given_parameters(node: Node) -> dict[str, Any]:
 def declare_options(node: Node, kind: type[Options]) -> Options:
     """Declare the parameters of a small node and return them; they don't change afterwards.
 
-    Unknown names are said in the log.
+    Unknown names are said in the log, except those of the policy node: one file may serve both.
 
     Raises:
         SituationError: A wrong type, or a value outside its range or words.
@@ -41,7 +42,13 @@ def declare_options(node: Node, kind: type[Options]) -> Options:
     given = given_parameters(node)
     options = options_from_mapping(kind, nested(given), node.get_fully_qualified_name())
     declare_fields(node, '', options, read_only=True)
-    unknown = [name for name in given if not node.has_parameter(name)]
+    of_policy = situation_keys() | {field.name for field in dataclasses.fields(NodeOptions)}
+    unknown = [
+        name
+        for name in given
+        if not node.has_parameter(name)
+        and name.partition('.')[0] not in (*of_policy, 'thresholds', 'qos_overrides')
+    ]
     for line in unknown_names(unknown, node.get_parameters_by_prefix('')):
         node.get_logger().warning(line)
     return options
