@@ -193,6 +193,16 @@ def test_a_recorded_clock_that_jumps_is_set_and_not_walked(write_bag, messages, 
     assert found == expected
 
 
+def test_what_comes_before_a_jump_is_fed_at_the_clock_after_it_as_a_live_node_does(
+    write_bag, messages
+):
+    clock = [c * SECOND for c in (5.0, 6.0, 2.0, 3.0)]
+    with clock_bag(write_bag, messages, clock, others=[0, 1, 2]) as bag:
+        found = list(lockstep(bag, ['/a'], GRID))
+    fed = [step.received_ns // SECOND for step in found if isinstance(step, Play)]
+    assert fed == [6, 1, 3]
+
+
 def test_a_clock_that_is_not_there_is_an_error_with_the_remedy(write_bag, temperatures):
     with open_bag(write_bag(temperatures([1.0]))) as bag:
         with pytest.raises(BagError, match='no message on /clock; replay it with clock: record'):

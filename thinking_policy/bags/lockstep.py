@@ -20,6 +20,7 @@ from thinking_policy.situation.configuration import SituationConfig
 CLOCK_TOPIC = '/clock'
 CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
 CLOCKS = ('auto', 'record', 'clock')
+MOST_HELD = 10_000  # messages between two clock values; memory stays flat
 LONGEST_SILENCE_S = 600.0  # a recording paused for longer is not walked through tick by tick
 
 _TIME = (struct.Struct('>iI'), struct.Struct('<iI'))  # by CDR byte order: seconds, nanoseconds
@@ -148,9 +149,13 @@ def _by_recorded_clock(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> I
     if clock is None:
         raise BagError(f'{bag.path}: {CLOCK_TOPIC} holds no time; replay it with clock: record')
     due = _stop_from(clock, grid)
+    # Held back until it is known which clock value follows: it may be one after a jump.
+    held: list[tuple[str, bytes, int]] = []
     for topic, record_ns, raw in bag.messages((*topics, CLOCK_TOPIC)):
         if topic != CLOCK_TOPIC:
-            yield Play(topic, raw, record_ns, due)
+            held.append((topic, raw, record_ns))
+            if len(held) >= MOST_HELD:
+                yield from _release(held, due)
             continue
         now = _clock_value(raw)
         if now is None:
@@ -158,12 +163,22 @@ def _by_recorded_clock(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> I
             continue
         if now - clock > grid.clock_jump_ns or now < due - grid.tick_period_ns:
             due = _stop_from(now, grid)
+            yield from _release(held, due - grid.tick_period_ns)
             yield Advance(due - grid.tick_period_ns, jump=True)
         while due <= now:
+            yield from _release(held, due)
             yield Advance(due)
             due += grid.tick_period_ns
         clock = now
+    yield from _release(held, due)
     yield from _walk_past(clock, due, grid)
+
+
+def _release(held: list[tuple[str, bytes, int]], received_ns: int) -> Iterator[Play]:
+    """Yield what was held back, received at the clock value that follows, and empty the list."""
+    for topic, raw, record_ns in held:
+        yield Play(topic, raw, record_ns, received_ns)
+    held.clear()
 
 
 def _walk_past(end_ns: int, due: int, grid: ReplayGrid) -> Iterator[Step]:

@@ -19,7 +19,7 @@ from rclpy.node import Node
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.bags import Bag, lockstep, open_bag, replay_grid
-from thinking_policy.bags.lockstep import CLOCK_TOPIC, Advance, Play, clock_of
+from thinking_policy.bags.lockstep import CLOCK_TOPIC, CLOCKS, Advance, Play, clock_of
 from thinking_policy.ros.bag_outlets import BagOutlets, create_clock
 from thinking_policy.ros.declaring import declare_options
 from thinking_policy.ros.policy_partner import PolicyPartner
@@ -48,6 +48,11 @@ class PlayerOptions:
     )
     lockstep: bool = option(False, 'wait for the policy node at every tick, at any rate')
     loop: bool = option(False, 'begin again at the end; the clock goes back')
+    clock: str = option(
+        'auto',
+        'record: time of recording; clock: the recorded /clock; auto: that where there is one',
+        choices=CLOCKS,
+    )
     topics: tuple[str, ...] = option((), 'names of the recorded topics to play; empty: all')
 
 
@@ -118,7 +123,7 @@ class BagPlayer(Node):
     def _play_at_rate(self, bag: Bag, outlets: BagOutlets) -> None:
         config = self._partner.configuration(GLANCE_S)
         outlets.open(self._options.topics, config)
-        recorded_clock = clock_of(bag) == 'clock'
+        recorded_clock = clock_of(bag, self._options.clock) == 'clock'
         outlets.wait_for_match(self._stopping, MATCH_S if config else GLANCE_S)
         for _ in self._passes():
             pace = _Pace(self._options.rate, self._stopping)
@@ -157,7 +162,7 @@ class BagPlayer(Node):
         grid = replay_grid(config)
         for _ in self._passes():
             pace = _Pace(self._options.rate, self._stopping)
-            for step in lockstep(bag, feeds, grid):
+            for step in lockstep(bag, feeds, grid, self._options.clock):
                 if self._stopping.is_set():
                     return
                 if isinstance(step, Play):
