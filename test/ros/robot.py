@@ -10,10 +10,11 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState, GetState
 from node_processes import NodeProcess
-from observer import Observer
+from observer import RELIABLE, Observer
 from rcl_interfaces.msg import SetParametersResult
 from rcl_interfaces.srv import GetParameters, SetParameters
 from rclpy.parameter import Parameter, parameter_value_to_python
+from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import Temperature
 from std_srvs.srv import Trigger
@@ -84,6 +85,20 @@ class Robot:
     def topic(self, name: str) -> str:
         """Return a topic's name within the robot's namespace."""
         return f'{self.namespace}/{name}'
+
+    def sensor(self, kind: Any, name: str, profile: Any = RELIABLE) -> Publisher:
+        """Return a publisher that the node is matched with, and knows it."""
+        topic = self.topic(name)
+        publisher = self.observer.speak(kind, topic, profile)
+        self.observer.wait_until_heard(publisher)
+        self.wait_for(
+            lambda: any(
+                values.get('topic') == topic and values['publishers'] != '0'
+                for _, _, values in map(self.diagnosis, list(self.diagnostics))
+            ),
+            f'the node to find the publisher of {topic}',
+        )
+        return publisher
 
     def wait_for(self, condition: Any, what: str, timeout_s: float = 10.0) -> Any:
         """Wait as the observer does, unless the node has ended."""

@@ -21,6 +21,7 @@ from rclpy.subscription import Subscription
 from thinking_policy.ros import qos
 from thinking_policy.ros.conversions import message_class, message_type_of
 from thinking_policy.ros.middleware_events import SILENT_SUBSCRIPTION, EndpointEvents
+from thinking_policy.ros.sequence_gaps import SequenceGaps
 from thinking_policy.situation import MessageType, SituationError, TopicRequest
 
 Deliver = Callable[[str, bytes, int, int], None]
@@ -28,9 +29,6 @@ Bind = Callable[[str, MessageType], None]
 
 SMALLEST_DEPTH = 32
 LARGEST_DEPTH = 65_536
-# A stream of numbers that jumps by more than this is another publisher, not a loss.
-LARGEST_GAP = 1_000_000
-_UNSUPPORTED = 2**64 - 1
 
 
 class DrainedGroup(CallbackGroup):
@@ -46,47 +44,6 @@ class DrainedGroup(CallbackGroup):
 
     def ending_execution(self, entity: Any) -> None:
         """Do nothing: nothing began."""
-
-
-class SequenceGaps:
-    """Counts lost messages from gaps in the publishers' sequence numbers.
-
-    rclpy doesn't say which publisher a message came from. With several, each number continues
-    the stream with the closest smaller number: which stream that is may be wrong, the sum of
-    the gaps is right all the same.
-    """
-
-    def __init__(self, publishers: Callable[[], int]) -> None:
-        """Start with no stream.
-
-        Args:
-            publishers: Returns how many publishers the topic has now.
-        """
-        self.lost = 0
-        self._publishers = publishers
-        self._last: list[int] = []  # of each stream; the one heard last stands last
-
-    def see(self, number: int) -> None:
-        """Take the number of the next message; its publisher began at 1."""
-        last = self._last
-        if len(last) == 1 and number == last[0] + 1:  # nearly always
-            last[0] = number
-            return
-        if number >= _UNSUPPORTED:  # this middleware doesn't number messages
-            return
-        publishers = max(self._publishers(), 1)
-        del last[:-publishers]  # of publishers that went away
-        before = max((n for n in last if n < number), default=None)
-        if before is not None and (
-            number == before + 1
-            # a publisher that was not heard yet is likelier than a loss
-            or (len(last) >= publishers and number - before <= LARGEST_GAP)
-        ):
-            self.lost += number - before - 1
-            last.remove(before)
-        elif len(last) >= publishers:
-            last.pop(0)  # a publisher began anew
-        last.append(number)
 
 
 @dataclass
@@ -306,12 +263,25 @@ class Receiver:
 
     def _drain_growing(self, link: _Link, deliver: Deliver, stamp_ns: int | None) -> None:
         """Drain both queues without handing over a message twice; end the old one when due."""
-        keys = set(link.taken)  # what came between the two was taken from the new one only
         matched = link.subscription.get_publisher_count() >= link.previous.get_publisher_count()
-        _take_all(link, link.previous, deliver, stamp_ns, keys)
-        taken = _take_all(link, link.subscription, deliver, stamp_ns, keys)
-        link.taken = frozenset(keys - link.taken)
-        link.drains_alone = link.drains_alone + 1 if matched and taken else 0
+        fresh: dict[tuple[int, int], tuple[bytes, dict[str, Any]]] = {}
+        keys: set[tuple[int, int]] = set()
+        for subscription in (link.previous, link.subscription):
+            queued = 0
+            for raw, info in _queued(subscription):
+                queued += 1
+                key = (info['source_timestamp'], info['publication_sequence_number'] or 0)
+                keys.add(key)
+                if key not in link.taken:  # what came between the two was taken from the new one
+                    fresh.setdefault(key, (raw, info))
+        # In order: the old queue may have lost what the new one has.
+        for key in sorted(fresh):
+            _hand_over(link, *fresh[key], deliver, stamp_ns)
+        link.taken = frozenset(keys)
+        if not matched:
+            link.drains_alone = 0
+        elif queued:
+            link.drains_alone += 1
         if link.drains_alone >= 2:  # it has held everything of a whole interval
             self._node.destroy_subscription(link.previous)
             link.previous = None
@@ -320,44 +290,37 @@ class Receiver:
 
 
 def _take_all(
-    link: _Link,
-    subscription: Subscription,
-    deliver: Deliver,
-    stamp_ns: int | None,
-    keys: set[tuple[int, int]] | None = None,
+    link: _Link, subscription: Subscription, deliver: Deliver, stamp_ns: int | None
 ) -> int:
-    """Take what is queued, at most twice the queue's length, and return how many there were.
-
-    Args:
-        link: Topic whose counters are moved on.
-        subscription: Where to take from.
-        deliver: As in `Receiver.drain`.
-        stamp_ns: As in `Receiver.drain`.
-        keys: Messages to leave out, as (source time, number); those taken are added.
-    """
-    topic, kind, status = link.request.topic, subscription.msg_type, link.status
-    see = link.gaps.see
+    """Hand over what is queued and return how many there were; see `Receiver.drain`."""
     count = 0
+    for raw, info in _queued(subscription):
+        _hand_over(link, raw, info, deliver, stamp_ns)
+        count += 1
+    return count
+
+
+def _queued(subscription: Subscription) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    """Take what is queued, serialized and with its info: at most twice the queue's length."""
+    kind = subscription.msg_type
     with subscription.handle:
         take = subscription.handle.take_message
         for _ in range(2 * subscription.qos_profile.depth):
             taken = take(kind, True)
             if taken is None:
-                break
-            raw, info = taken
-            count += 1
-            number = info['publication_sequence_number']
-            if keys is not None:
-                key = (info['source_timestamp'], number)
-                if key in keys:
-                    continue
-                keys.add(key)
-            if number is not None:
-                see(number)
-            arrived_ns = info['received_timestamp'] or time.time_ns()
-            deliver(topic, raw, stamp_ns or arrived_ns, arrived_ns)
-            status.received += 1
-    return count
+                return
+            yield taken
+
+
+def _hand_over(
+    link: _Link, raw: bytes, info: dict[str, Any], deliver: Deliver, stamp_ns: int | None
+) -> None:
+    number = info['publication_sequence_number']
+    if number is not None:
+        link.gaps.see(number)
+    arrived_ns = info['received_timestamp'] or time.time_ns()
+    deliver(link.request.topic, raw, stamp_ns or arrived_ns, arrived_ns)
+    link.status.received += 1
 
 
 def _take_events(link: _Link) -> None:
