@@ -133,7 +133,8 @@ class BagPlayer(Node):
                 if self._stopping.is_set():
                     return
                 if topic == CLOCK_TOPIC:
-                    outlets.recorded_clock(raw)
+                    if recorded_clock:
+                        outlets.recorded_clock(raw)
                     continue
                 now_ns = max(now_ns, record_ns)
                 outlets.publish(topic, raw)

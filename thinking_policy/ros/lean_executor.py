@@ -37,6 +37,8 @@ class LeanExecutor(SingleThreadedExecutor):
 
     def _run_ready(self) -> bool:
         """Wait once and run ready timers and subscriptions; return whether there is more."""
+        if not self._context.ok():
+            raise ExternalShutdownException()
         nodes = self.get_nodes()
         ready = _can_run
         timers = [t for node in nodes for t in node.timers if ready(t)]
