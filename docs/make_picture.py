@@ -48,13 +48,21 @@ def main() -> None:
     options = parser.parse_args()
     picture = wait_for(options.simulate, options.active, options.wait)
     console = Console(record=True, width=options.width, force_terminal=True, file=io.StringIO())
-    console.print(render(picture, options.width, options.height))
-    svg = console.export_svg(title='thinking-policy run')
-    # Pages that show an SVG load no fonts from elsewhere: name what a machine has.
-    svg = re.sub(r'@font-face \{.*?\}\s*', '', svg, flags=re.DOTALL)
-    svg = re.sub(r'font-family: Fira Code, monospace', f'font-family: {FONT}', svg)
+    console.print(render(picture, options.width, options.height), '')
+    options.output.parent.mkdir(parents=True, exist_ok=True)
+    svg = self_contained(console.export_svg(title='thinking-policy run'))
     options.output.write_text(svg, encoding='utf-8')
     print(f'{options.output}: {len(svg) / 1e3:.0f} kB, {len(picture.active)} active')
+
+
+def self_contained(svg: str) -> str:
+    """Return the SVG without fonts from elsewhere, which pages that show it would not load."""
+    svg = re.sub(r'@font-face \{.*?\}\s*', '', svg, flags=re.DOTALL)
+    svg = svg.replace('font-family: Fira Code, monospace', f'font-family: {FONT}')
+    svg = svg.replace('<svg ', '<svg xml:space="preserve" ', 1)
+    # Clipped to their lines, some fonts would lose their underscores.
+    svg = re.sub(r'<clipPath id="[^"]*-line-\d+">.*?</clipPath>\s*', '', svg, flags=re.DOTALL)
+    return re.sub(r' clip-path="url\(#[^)]*-line-\d+\)"', '', svg)
 
 
 def wait_for(scenario: str, active: int, wait_s: float) -> Picture:

@@ -75,7 +75,13 @@ def test_summary_tells_ok_from_missing_and_why():
     summary.add(picture(['trend', 'hazard'], (OK, NEVER), episode='e2'))
     lines = summary.lines({'current': '/battery is not in the bag', 'temperature': 'unused'})
     assert lines[0] == 'ticks    4 in 2 episodes, policy 3fab1200'
-    assert lines[1] == 'signal   temperature      ok in 3 of 4 ticks; stale 1'
-    assert lines[2] == 'signal   current          missing: never (/battery is not in the bag)'
+    assert lines[1] == 'signals  temperature: ok in 3 of 4 ticks; stale 1'
+    assert lines[2] == 'signals  current: missing, never (/battery is not in the bag)'
     assert lines[3] == 'active   trend 4, hazard 1 ticks'
     assert lines[4] == 'unusual  3 ticks above the novelty threshold'
+
+
+def test_signals_that_fared_alike_share_a_line():
+    summary = Summary()
+    summary.add(picture())
+    assert summary.lines()[1] == 'signals  temperature, current: ok'

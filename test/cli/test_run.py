@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
@@ -78,7 +79,7 @@ def test_without_a_terminal_plain_lines_say_how_things_stand(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert any('novelty' in line and '/7 ok' in line for line in lines), done.stdout
-    assert any(line.startswith('signal   temperature      ok') for line in lines)
+    assert any(line.startswith('signals  ') and ': ok' in line for line in lines)
     assert any(line.startswith('ticks    ') for line in lines)
     assert '\x1b' not in done.stdout
 
@@ -158,3 +159,106 @@ def test_watch_json_is_what_run_json_is(tmp_path):
         done = command(['watch', '--json', '--duration', '4'], cwd=tmp_path)
     assert done.returncode == 0
     assert json.loads(done.stdout.splitlines()[0])['policy_version']
+
+
+@pytest.fixture
+def bag(tmp_path):
+    """Write 6 s of a temperature that rises, and messages of a type that nobody knows."""
+    rosbag2 = pytest.importorskip('rosbags.rosbag2')
+    typesys = pytest.importorskip('rosbags.typesys')
+    store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
+    types = store.types
+    path = tmp_path / 'rising'
+    with rosbag2.Writer(path, version=8) as writer:
+        temperature = writer.add_connection(
+            '/temperature', 'sensor_msgs/msg/Temperature', typestore=store
+        )
+        odd = writer.add_connection(
+            '/odd', 'odd_msgs/msg/Odd', msgdef='', rihs01='RIHS01_' + '0' * 64
+        )
+        for index in range(60):
+            stamp_ns = 1_700_000_000_000_000_000 + index * 100_000_000
+            header = types['std_msgs/msg/Header'](
+                types['builtin_interfaces/msg/Time'](*divmod(stamp_ns, 10**9)), ''
+            )
+            message = types['sensor_msgs/msg/Temperature'](header, 20.0 + index, 0.0)
+            raw = store.serialize_cdr(message, 'sensor_msgs/msg/Temperature')
+            writer.write(temperature, stamp_ns, raw)
+            if index % 10 == 0:
+                writer.write(odd, stamp_ns, b'\0\1\0\0\0\0\0\0')
+    with contextlib.closing(sqlite3.connect(next(path.glob('*.db3')))) as database, database:
+        database.execute("delete from message_definitions where topic_type like 'odd%'")
+    return path
+
+
+def test_a_bag_is_played_to_its_end_and_summed_up(bag):
+    done = command(['run', '--bag', str(bag), '--rate', '2', '--json'], cwd=bag.parent)
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    stamps = [m['header']['stamp']['sec'] + m['header']['stamp']['nanosec'] / 1e9 for m in found]
+    assert 1_700_000_000 <= stamps[0] <= 1_700_000_002
+    assert 1_700_000_006 <= stamps[-1] <= 1_700_000_008
+    values = [m['signals'][0]['value'] for m in found if m['signals'][0]['state'] == 0]
+    assert values == sorted(values)
+    assert max(values) == pytest.approx(77.5, abs=2.0)  # the mean of a tick near the end
+    assert 'signals  temperature: ok' in done.stderr
+    assert 'missing, never (not in the bag, nor any other topic of type' in done.stderr
+    assert 'cannot be decoded: odd_msgs/msg/Odd (6 messages)' in done.stderr
+
+
+def test_a_bag_that_is_none_is_refused_before_anything_starts(tmp_path):
+    done = command(['run', '--bag', str(tmp_path)], cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.count('\n') == 1
+    assert str(tmp_path) in done.stderr
+
+
+def test_a_looped_bag_begins_again_with_another_episode(bag):
+    words = ['run', '--bag', str(bag), '--rate', '4', '--loop', '--json']
+    with started(words, cwd=bag.parent) as run:
+        before = json.loads(run.stdout.readline())
+        while (after := json.loads(run.stdout.readline()))['tick'] > before['tick']:
+            before = after
+        assert after['episode'] != before['episode']
+        assert run.poll() is None
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=PATIENCE_S)
+        assert run.returncode == 0
+
+
+def test_a_simulation_keeps_away_from_topics_that_are_taken(tmp_path):
+    with started(['run', '--json'], cwd=tmp_path) as first:
+        assert first.stdout.readline().startswith('{')
+        second = command(['run', '--duration', '5', '--json'], cwd=tmp_path)
+        assert second.returncode == 2
+        assert '/temperature' in second.stderr
+        assert 'published already' in second.stderr
+        apart = command(
+            ['run', '--duration', '6', '--json', '--namespace', '/other'], cwd=tmp_path
+        )
+        assert apart.returncode == 0, apart.stderr
+        assert apart.stdout
+
+
+REAL_BAGS = {
+    'tb3_walking_bag': ('turtlebot3', 'vibration, distance, visibility, motion'),
+    'stinger/test_bag': ('', 'vibration'),
+}
+
+
+@pytest.mark.parametrize('name', REAL_BAGS)
+def test_real_bags_say_what_is_ok_and_what_is_missing(name, checkout, tmp_path):
+    folder = Path(os.environ.get('THINKING_POLICY_REAL_DATA', checkout / '../shared/data'))
+    path = folder / 'bags' / name
+    if not path.is_dir():
+        pytest.skip(f'no real data at {folder}')
+    config, fed = REAL_BAGS[name]
+    words = ['run', '--bag', str(path), '--rate', '4', '--json']
+    done = command([*words, *(['--config', config] if config else [])], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    last = json.loads(done.stdout.splitlines()[-1])
+    found = ', '.join(s['name'] for s in last['signals'] if s['state'] == 0)
+    assert found == fed
+    assert 'missing, never (' in done.stderr
+    if name == 'tb3_walking_bag':
+        assert 'cannot be decoded: gazebo_msgs/msg/PerformanceMetrics (101' in done.stderr

@@ -41,7 +41,7 @@ class PlainLines:
         when = moment(picture.stamp_s)[-8:]
         lines = []
         if picture.phase != self._phase:
-            lines.append(f'{when}  simulation: {picture.phase}')
+            lines.append(f'{when}  simulation: {picture.phase.replace("_", " ")}')
             self._phase = picture.phase
         active = frozenset(activity.id for activity in picture.active)
         for activity in picture.activities:
@@ -140,11 +140,11 @@ class Summary:
         """
         episodes = f'{len(self.episodes)} episode{"" if len(self.episodes) == 1 else "s"}'
         lines = [f'ticks    {self.ticks} in {episodes}, policy {self.policy_version[:8]}']
+        alike: dict[str, list[str]] = {}
         for name, states in self.states.items():
-            lines.append(
-                f'signal   {name:<16} {self._account(states)}'
-                f'{self._remark(states, (remarks or {}).get(name, ""))}'
-            )
+            account = self._account(states) + self._remark(states, (remarks or {}).get(name, ''))
+            alike.setdefault(account, []).append(name)
+        lines += [f'signals  {", ".join(names)}: {account}' for account, names in alike.items()]
         active = ', '.join(f'{id} {count}' for id, count in self.active.most_common())
         lines.append(f'active   {active + " ticks" if active else "nothing"}')
         lines.append(f'unusual  {self.unusual} ticks above the novelty threshold')
@@ -154,7 +154,7 @@ class Summary:
         if states[OK] == self.ticks:
             return 'ok'
         if not states[OK]:
-            return 'missing: ' + ', '.join(STATE_NAMES[state] for state in sorted(states))
+            return 'missing, ' + ', '.join(STATE_NAMES[state] for state in sorted(states))
         rest = ', '.join(
             f'{STATE_NAMES[state]} {count}'
             for state, count in sorted(states.items())

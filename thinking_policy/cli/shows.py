@@ -151,6 +151,7 @@ class LiveShow:
         self._live.stop()
         if isinstance(self._newest, Picture):
             self._console.print(self._draw(self._newest, *self._console.size))
+            self._console.print()
         for line in summary:
             self._console.print(line, markup=False, highlight=False)
 

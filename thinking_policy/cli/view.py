@@ -176,7 +176,7 @@ def _head(picture: Picture, width: int) -> list[Text]:
     if quiet:
         title.append(f'  silent for {duration(picture.silent_s)}', 'bold red')
     elif picture.phase:
-        title.append(f'  {picture.phase}', 'cyan')
+        title.append(f'  simulation: {picture.phase.replace("_", " ")}', 'cyan')
     unusual = picture.novelty > picture.novelty_threshold
     facts = Text.assemble(
         ('novelty ', 'bright_black'),
