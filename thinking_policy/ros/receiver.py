@@ -292,11 +292,26 @@ class Receiver:
 def _take_all(
     link: _Link, subscription: Subscription, deliver: Deliver, stamp_ns: int | None
 ) -> int:
-    """Hand over what is queued and return how many there were; see `Receiver.drain`."""
+    """Hand over what is queued and return how many there were; see `Receiver.drain`.
+
+    The node's innermost loop, so without the steps of `_queued` and `_hand_over`.
+    """
+    topic, kind, see = link.request.topic, subscription.msg_type, link.gaps.see
     count = 0
-    for raw, info in _queued(subscription):
-        _hand_over(link, raw, info, deliver, stamp_ns)
-        count += 1
+    with subscription.handle:
+        take = subscription.handle.take_message
+        for _ in range(2 * subscription.qos_profile.depth):
+            taken = take(kind, True)
+            if taken is None:
+                break
+            raw, info = taken
+            number = info['publication_sequence_number']
+            if number is not None:
+                see(number)
+            arrived_ns = info['received_timestamp'] or time.time_ns()
+            deliver(topic, raw, stamp_ns or arrived_ns, arrived_ns)
+            count += 1
+    link.status.received += count
     return count
 
 

@@ -100,11 +100,12 @@ class FieldReader:
                 missing index or name, an empty array, more than `MAX_NUMBERS`, a broken message).
             broken: bool [n], where the bytes do not hold what the type promises.
         """
-        values = np.full(len(raws), math.nan)
+        values = np.empty(len(raws))
         broken = np.zeros(len(raws), np.bool_)
         with np.errstate(all='ignore'):
             for layout, indices in self._locator.groups(raws):
                 if layout is None:
+                    values[indices] = math.nan
                     broken[indices] = True
                 elif indices is None:
                     values[:] = self._read_alike(layout, raws)

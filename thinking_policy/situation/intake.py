@@ -144,12 +144,13 @@ class Intake:
         if grid.jump is not Jump.NONE:
             stamped = stamped[_in_epoch(rows, grid)]
             rows = self._of_this_epoch(rows, grid)
-        future = stamped & (rows.stamps > grid.now_ns + grid.future_ns)
-        late = stamped & (rows.ticks < grid.open_tick)
-        if future.any() or late.any():
-            self._leave('future', int(future.sum()))
-            self._leave('late', int(late.sum()))
-            rows = rows.where(~(future | late))
+        if self._columns.by_header:  # by receive time nothing is early or late
+            future = stamped & (rows.stamps > grid.now_ns + grid.future_ns)
+            late = stamped & (rows.ticks < grid.open_tick)
+            if future.any() or late.any():
+                self._leave('future', int(future.sum()))
+                self._leave('late', int(late.sum()))
+                rows = rows.where(~(future | late))
         self._rows.append(rows)
         self._bound_rows()
 
@@ -164,7 +165,7 @@ class Intake:
         else:
             self._rows = [rows.where(~due)]
             rows = rows.where(due)
-        self._leave('used', int(len(rows) - rows.broken.sum()))
+        self._leave('used', len(rows) - int(np.count_nonzero(rows.broken)))
         return rows if len(rows) else None
 
     def leave_out_empty(self) -> None:
@@ -177,8 +178,8 @@ class Intake:
         raws, count = self._raws, len(self._raws)
         stamps = np.array(self._received, np.int64)
         broken = np.zeros(count, np.bool_)
-        values = np.full((count, len(columns.readers)), np.nan)
-        payloads = np.full(count, None)
+        values = np.empty((count, len(columns.readers)))
+        payloads = np.empty(count, np.object_)  # of None
         for index, (reader, to_unit) in enumerate(columns.readers):
             numbers, unreadable = reader.read(raws)
             values[:, index] = to_unit(numbers)
@@ -187,15 +188,17 @@ class Intake:
             for index, raw in enumerate(raws):
                 payloads[index] = columns.payload(raw)
                 broken[index] |= payloads[index] is None
-        values[broken] = np.nan
+        unreadable_count = int(np.count_nonzero(broken))
+        if unreadable_count:
+            values[broken] = np.nan
         stamped = np.zeros(count, np.bool_)
         if columns.by_header:
             if columns.stamp is not None:
                 header = columns.stamp.read(raws)
                 stamped = (header > 0) & ~broken
                 stamps = np.where(stamped, header, stamps)
-            self.counts.unstamped += int(count - broken.sum() - stamped.sum())
-        self._leave('broken', int(broken.sum()))
+            self.counts.unstamped += int(count - unreadable_count - stamped.sum())
+        self._leave('broken', unreadable_count)
         arrivals = np.array(self._arrivals, np.int64)
         if columns.by_header:
             arrivals[:] = 0

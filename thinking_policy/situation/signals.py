@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,17 @@ def to_unit(config: SignalConfig, numbers: Float64s) -> Float64s:
         values = numbers * config.scale + config.offset  # + makes -0.0 the same bits as 0.0
         if config.absolute:
             values = np.abs(values)
-        refused = ~(np.abs(values) <= LARGEST)  # NaN too
-        refused |= values < config.valid_low
-        refused |= values > config.valid_high
-    values[refused] = math.nan
+        low, high = _bounds(config)
+        accepted = (values >= low) & (values <= high)  # NaN is not
+    values[~accepted] = math.nan
     return values
+
+
+def _bounds(config: SignalConfig) -> tuple[float, float]:
+    """Return the valid range within what messages can carry."""
+    low = -LARGEST if math.isnan(config.valid_low) else max(-LARGEST, config.valid_low)
+    high = LARGEST if math.isnan(config.valid_high) else min(LARGEST, config.valid_high)
+    return low, high
 
 
 class SignalTrack:
@@ -78,9 +85,9 @@ class SignalTrack:
         if self._values:
             self._value = over_time(
                 self.config.over_time,
-                np.concatenate(self._stamps),
-                np.concatenate(self._values),
-                np.concatenate(self._arrivals),
+                _joined(self._stamps),
+                _joined(self._values),
+                _joined(self._arrivals),
             )
             self._state = SignalState.OK if math.isfinite(self._value) else SignalState.INVALID
             self.forget_period()
@@ -110,3 +117,8 @@ class SignalTrack:
         self._newest_ns = None
         self._state = SignalState.NEVER
         self._value = math.nan
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return the parts as one array; mostly there is one."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -231,11 +231,11 @@ class SituationTracker:
             limit.rearm()
 
     def _add_values(self, request: TopicRequest, rows: Rows) -> None:
-        sound = len(rows) - int(rows.broken.sum())
+        sound = len(rows) - int(np.count_nonzero(rows.broken))
         for column, index in enumerate(request.signals):
             values = rows.values[:, column]
             self._tracks[index].add(rows.stamps, values, rows.arrivals)
-            usable = int(np.isfinite(values).sum())
+            usable = int(np.count_nonzero(np.isfinite(values)))
             counts = self.counters.signals[self.config.signals[index].name]
             counts.usable += usable
             counts.invalid += sound - usable
@@ -255,6 +255,8 @@ class SituationTracker:
         events = limits
         statuses: list[tuple[int, str, int]] = []
         for request, rows in arrived:
+            if not (request.diagnostics or request.events):
+                continue
             for stamp, payload in zip(rows.stamps.tolist(), rows.payloads, strict=True):
                 if payload is None:
                     continue
