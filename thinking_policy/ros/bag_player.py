@@ -129,14 +129,14 @@ class BagPlayer(Node):
             pace = _Pace(self._options.rate, self._stopping)
             now_ns = bag.start_ns
             for topic, record_ns, raw in bag.messages():
-                self._let_pass(outlets, pace, record_ns, recorded_clock)
+                now_ns = max(now_ns, record_ns)
+                self._let_pass(outlets, pace, now_ns, recorded_clock)
                 if self._stopping.is_set():
                     return
                 if topic == CLOCK_TOPIC:
                     if recorded_clock:
                         outlets.recorded_clock(raw)
                     continue
-                now_ns = max(now_ns, record_ns)
                 outlets.publish(topic, raw)
             self._let_pass(outlets, pace, now_ns + _run_out_ns(config), recorded_clock)
 
@@ -146,7 +146,8 @@ class BagPlayer(Node):
         """Wait for a recorded time, setting the clock meanwhile."""
         while pace.wait(until_ns, CLOCK_PERIOD_S):
             if not recorded_clock:
-                outlets.clock(pace.now_ns())
+                # a wait that took too long must not pass what the next clock will be
+                outlets.clock(min(pace.now_ns(), until_ns))
         if not recorded_clock and pace.since_clock_s() >= CLOCK_PERIOD_S:
             outlets.clock(until_ns)
 
