@@ -25,6 +25,8 @@ class Planner(Node):
         self.directives = dict(zip(taxonomy.id, taxonomy.directive, strict=True))
 
     def plan(self, message):
+        if not self.directives:  # it is latched: it comes before long
+            return
         active = {activity.id for activity in message.activations if activity.active}
         for id in sorted(active - self.active):
             # Here a planner would prefer safer actions, or a language model get this as a prompt.
@@ -33,5 +35,6 @@ class Planner(Node):
 
 
 if __name__ == '__main__':
-    with rclpy.init(), contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
+    rclpy.init()
+    with contextlib.suppress(KeyboardInterrupt, ExternalShutdownException):
         rclpy.spin(Planner())
