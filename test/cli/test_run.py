@@ -3,12 +3,16 @@
 """`run` and `watch` as a user starts them: real nodes, real processes, real signals."""
 
 import contextlib
+import fcntl
 import json
 import os
+import pty
 import signal
 import sqlite3
+import struct
 import subprocess
 import sys
+import termios
 import time
 from pathlib import Path
 
@@ -262,3 +266,31 @@ def test_real_bags_say_what_is_ok_and_what_is_missing(name, checkout, tmp_path):
     assert 'missing, never (' in done.stderr
     if name == 'tb3_walking_bag':
         assert 'cannot be decoded: gazebo_msgs/msg/PerformanceMetrics (101' in done.stderr
+
+
+def test_on_a_terminal_the_view_is_drawn_and_left_behind(tmp_path):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('HHHH', 24, 80, 0, 0))
+    environment = {**os.environ, 'TERM': 'xterm-256color', 'COLUMNS': '80', 'LINES': '24'}
+    process = subprocess.Popen(
+        [*COMMAND, 'run', '--duration', '9'],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        cwd=tmp_path,
+        env=environment,
+    )
+    os.close(theirs)
+    drawn = bytearray()
+    with contextlib.suppress(OSError):  # EIO: the other end is closed
+        while part := os.read(ours, 65536):
+            drawn += part
+    os.close(ours)
+    _, error = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, error
+    text = drawn.decode()
+    second_screen, first_screen = text.rsplit('\x1b[?1049l', 1)  # where the view is given back
+    assert '\x1b[?1049h' in second_screen
+    assert 'The nodes are starting.' in second_screen
+    for words in ('SIGNALS', 'THINKING', 'temperature', 'degC', 'Watch the trend', 'ticks    '):
+        assert words in first_screen
