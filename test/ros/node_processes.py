@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+# What the executables consist of; in the folder of the checkout these are only made by a build.
+START = 'from thinking_policy.ros.starting import start; raise SystemExit(start({!r}))'
 GRACE_S = 5.0  # between SIGINT, SIGTERM and SIGKILL
 
 
@@ -47,8 +50,8 @@ class NodeProcess:
             self._process = subprocess.Popen(
                 [
                     sys.executable,
-                    '-m',
-                    f'thinking_policy.ros.{module}',
+                    '-c',
+                    START.format(module),
                     *(['--ros-args', *arguments] if arguments else []),
                 ],
                 stdin=subprocess.DEVNULL,
@@ -68,6 +71,13 @@ class NodeProcess:
     def running(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None
+
+    @property
+    def handles_signals(self) -> bool:
+        """Whether it has come as far as to handle SIGTERM, which Python by itself doesn't."""
+        status = Path(f'/proc/{self._process.pid}/status').read_text()
+        caught = int(re.search(r'SigCgt:\s*(\w+)', status)[1], 16)
+        return bool(caught >> (signal.SIGTERM - 1) & 1)
 
     def send(self, number: signal.Signals) -> None:
         """Send a signal to the process alone, as a launch does."""

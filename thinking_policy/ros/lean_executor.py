@@ -15,10 +15,37 @@ from typing import Any
 
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.logging import get_logger
 from rclpy.timer import Timer
 
 _FOREVER_NS = -1
+# What this relies on and rclpy doesn't promise.
+_EXECUTOR_NAMES = (
+    '_tasks',
+    '_guard',
+    '_sigint_gc',
+    '_context',
+    '_take_timer',
+    '_take_subscription',
+)
+_GUARD_NAMES = ('_executor_triggered',)
 _ENTITIES = ('subscription', 'guard_condition', 'timer', 'client', 'service')
+
+
+def make_executor() -> SingleThreadedExecutor:
+    """Return the lean executor, or rclpy's own where this rclpy is another one inside.
+
+    The default context must be initialised.
+    """
+    executor = LeanExecutor()
+    problem = executor.misfit()
+    if not problem:
+        return executor
+    executor.shutdown()
+    get_logger('thinking_policy').warning(
+        f'this rclpy has another inside ({problem}): its own executor is used, at more CPU'
+    )
+    return SingleThreadedExecutor()
 
 
 class LeanExecutor(SingleThreadedExecutor):
@@ -34,6 +61,20 @@ class LeanExecutor(SingleThreadedExecutor):
             return
         if self._run_ready():
             super().spin_once(0.0)
+
+    def misfit(self) -> str:
+        """Return why this executor cannot work with the rclpy at hand; empty where it can."""
+        missing = [name for name in _EXECUTOR_NAMES if not hasattr(self, name)]
+        if not missing:
+            missing = [name for name in _GUARD_NAMES if not hasattr(self._guard, name)]
+        if missing:
+            return f'without {", ".join(missing)}'
+        try:
+            self._guard.trigger()  # so that waiting ends at once
+            self._wait([], [], [], [], [], [])
+        except (AttributeError, TypeError, KeyError) as error:
+            return f'{type(error).__name__}: {error}'.splitlines()[0]
+        return ''
 
     def _run_ready(self) -> bool:
         """Wait once and run ready timers and subscriptions; return whether there is more."""

@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import rclpy
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from thinking_policy import ThinkingPolicyError
-from thinking_policy.ros.lean_executor import LeanExecutor
+from thinking_policy.ros.lean_executor import make_executor
 
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Whoever sent the signal follows up after 5 s with a harder one.
@@ -103,7 +103,8 @@ def stop_on_signals() -> Iterator[StopRequest]:
         ended.set()
         signal.set_wakeup_fd(before_fd)
         for number, handler in before.items():
-            signal.signal(number, handler)
+            # Ctrl-C comes twice under launch; the second one must not kill what is ending.
+            signal.signal(number, signal.SIG_IGN if request.requested else handler)
         writer.close()
 
 
@@ -129,7 +130,7 @@ def run_node(make: Callable[[], Node], arguments: Sequence[str] | None = None) -
             rclpy.logging.get_logger('thinking_policy').fatal(str(error))
             rclpy.try_shutdown()
             return 2
-        executor = LeanExecutor()
+        executor = make_executor()
         executor.add_node(node)
         stop.on_request(lambda: executor.create_task(lambda: None))
         try:
@@ -141,7 +142,7 @@ def run_node(make: Callable[[], Node], arguments: Sequence[str] | None = None) -
     return getattr(node, 'exit_code', 0)
 
 
-def _spin(node: Runnable, executor: LeanExecutor, stop: StopRequest) -> None:
+def _spin(node: Runnable, executor: SingleThreadedExecutor, stop: StopRequest) -> None:
     try:
         node.start()
         while not (stop.requested or node.finished):
