@@ -133,8 +133,9 @@ def test_a_policy_that_does_not_load_ends_the_run_with_the_reason(tmp_path):
     path = tmp_path / 'broken.onnx'
     path.write_bytes(b'not a model')
     done = command(['run', '--policy', str(path)], cwd=tmp_path)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert str(path) in done.stderr.splitlines()[-1]
+    assert 'policy_node: not configured' in done.stderr.splitlines()[-1]
 
 
 def test_a_live_robot_that_says_nothing_still_gives_activations(tmp_path):

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from thinking_policy.cli.run import REFRESH_S, stop_on_signals
+from thinking_policy.cli.running import REFRESH_S, stop_on_signals
 from thinking_policy.cli.shows import choose_show
 
 EXAMPLES = """\b
