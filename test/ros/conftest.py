@@ -38,9 +38,8 @@ def ros_context():
     import rclpy
     from rclpy.signals import SignalHandlerOptions
 
-    from thinking_policy.ros.quick_acknowledgements import quick_acknowledgements
-
-    with quick_acknowledgements():  # a request before discovery is repeated at once, not after 3 s
+    with pytest.MonkeyPatch.context() as patch:  # for Fast DDS, in this process and its nodes
+        patch.setenv('FASTRTPS_DEFAULT_PROFILES_FILE', str(HERE / 'quick_discovery.xml'))
         context = rclpy.Context()
         rclpy.init(context=context, signal_handler_options=SignalHandlerOptions.NO)
         yield context
