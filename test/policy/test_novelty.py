@@ -65,6 +65,14 @@ def test_a_baseline_is_learned_from_healthy_windows():
     assert fitted.std == pytest.approx((0.1, 0.05), abs=0.005)
 
 
+def test_a_signal_that_drifted_while_healthy_may_go_on_drifting():
+    levels = np.where(np.arange(100) < 50, 0.3, 0.5).astype(np.float32)
+    windows = np.tile(levels[:, None, None], (1, 4, 1))
+    fitted = fit_baseline(windows, np.ones(windows.shape, bool), ('a',))
+    assert fitted.mean == pytest.approx((0.4,))
+    assert fitted.std == pytest.approx((0.1005 + 0.2,), abs=0.0001)
+
+
 def test_a_signal_that_never_moved_or_never_came_does_not_make_everything_novel():
     windows = np.full((50, 4, 2), 0.4, np.float32)
     valid = np.ones(windows.shape, bool)

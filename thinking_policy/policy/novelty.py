@@ -51,8 +51,11 @@ def fit_baseline(
 ) -> Baseline:
     """Learn a baseline from windows of a healthy robot.
 
+    Temperatures drift, and will go on drifting: how far a signal's mean moved between the two
+    halves of the stretch is added to its spread.
+
     Args:
-        windows: float32 [N, T, F], 0 where invalid.
+        windows: float32 [N, T, F] in order of time, 0 where invalid.
         valid: bool [N, T, F].
         signals: F names in window order.
 
@@ -77,7 +80,9 @@ def fit_baseline(
         if rows.sum() >= 2:
             means = sums[rows, index] / counts[rows, index]
             mean[index] = float(means.mean())
-            std[index] = max(float(means.std(ddof=1)), SMALLEST_STD)
+            half = len(means) // 2
+            drift = abs(float(means[:half].mean() - means[half:].mean()))
+            std[index] = max(float(means.std(ddof=1)) + drift, SMALLEST_STD)
     return Baseline(tuple(signals), tuple(mean), tuple(std))
 
 
