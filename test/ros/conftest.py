@@ -127,7 +127,7 @@ def start_robot(observer, start_node, params_file, namespace, tmp_path):
 
     def start(signals=None, *, active=True, name=namespace, arguments=(), file=None, **parameters):
         file = params_file(signals, **parameters) if file is None else file
-        ros_arguments = ['--params-file', str(file), '-r', f'__ns:={name}', *arguments]
+        ros_arguments = ['--params-file', str(file), '-r', f'__ns:={name or "/"}', *arguments]
         robot = Robot(observer, name, start_node('policy_node', ros_arguments, tmp_path))
         if active:
             robot.wait_until_active()

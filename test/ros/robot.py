@@ -175,7 +175,7 @@ class Robot:
         return self.observer.call(Trigger, f'{self.node}/reload_policy', Trigger.Request())
 
     def _hear_diagnostics(self, message: DiagnosticArray) -> None:
-        prefix = f'thinking_policy: {self.namespace} '
+        prefix = f'thinking_policy: {self.namespace} '.replace('  ', ' ')
         for status in message.status:
             if status.name.startswith(prefix):
                 self.diagnostics[status.name.removeprefix(prefix)] = status
