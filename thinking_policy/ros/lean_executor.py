@@ -10,12 +10,14 @@ coroutines) is handed to rclpy's own round. Any other executor may spin the same
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from rclpy.context import Context
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.logging import get_logger
+from rclpy.node import Node
 from rclpy.timer import Timer
 
 _FOREVER_NS = -1
@@ -54,6 +56,21 @@ class LeanExecutor(SingleThreadedExecutor):
     That is why the handles need not be guarded against destruction while it waits.
     """
 
+    def __init__(self, *, context: Context | None = None) -> None:
+        """Begin without nodes; the default context where none is given."""
+        self._entities: tuple[list[Any], ...] | None = None
+        super().__init__(context=context)
+
+    def add_node(self, node: Node) -> bool:
+        """Spin another node, too."""
+        self._entities = None
+        return super().add_node(node)
+
+    def remove_node(self, node: Node) -> None:
+        """Leave a node alone from now on."""
+        super().remove_node(node)
+        self._entities = None
+
     def spin_once(self, timeout_sec: float | None = None) -> None:
         """Wait until something is ready and run it; see `Executor.spin_once`."""
         if timeout_sec is not None or self._tasks:
@@ -76,25 +93,29 @@ class LeanExecutor(SingleThreadedExecutor):
             return f'{type(error).__name__}: {error}'.splitlines()[0]
         return ''
 
+    def wake(self) -> None:
+        """End a wait; also called when entities come and go."""
+        self._entities = None
+        super().wake()
+
     def _run_ready(self) -> bool:
         """Wait once and run ready timers and subscriptions; return whether there is more."""
         if not self._context.ok():
             raise ExternalShutdownException()
-        nodes = self.get_nodes()
-        ready = _can_run
-        timers = [t for node in nodes for t in node.timers if ready(t)]
-        subscriptions = [s for node in nodes for s in node.subscriptions if ready(s)]
-        services = [s for node in nodes for s in node.services if ready(s)]
-        clients = [c for node in nodes for c in node.clients if ready(c)]
-        guards = [g for node in nodes for g in node.guards if ready(g)]
-        waitables = [w for node in nodes for w in node.waitables if ready(w)]
-        found, more = self._wait(subscriptions, guards, timers, clients, services, waitables)
-        for timer in timers:
-            if timer.handle.pointer in found['timer'] and timer.handle.is_timer_ready():
-                _run(self._take_timer, timer)
-        for subscription in subscriptions:
-            if subscription.handle.pointer in found['subscription']:
-                _run(self._take_subscription, subscription)
+        if self._entities is None:
+            self._entities = _gather(self.get_nodes())
+        entities = self._entities
+        found, more = self._wait(*entities)
+        subscriptions, _, timers = entities[:3]
+        ready = [(self._take_timer, t) for t in timers if t.handle.pointer in found['timer']]
+        ready += [
+            (self._take_subscription, s)
+            for s in subscriptions
+            if s.handle.pointer in found['subscription']
+        ]
+        for take, entity in ready:
+            if not isinstance(entity, Timer) or entity.handle.is_timer_ready():
+                _run(take, entity)
         return more
 
     def _wait(
@@ -146,8 +167,22 @@ class LeanExecutor(SingleThreadedExecutor):
         return found, more
 
 
-def _can_run(entity: Any) -> bool:
-    return bool(entity.callback_group.can_execute(entity))
+def _gather(nodes: Sequence[Node]) -> tuple[list[Any], ...]:
+    """Return what to wait for: subscriptions, guards, timers, clients, services, waitables.
+
+    Groups that withhold their members do so for good, or while a callback runs, which none does
+    between two rounds.
+    """
+    kinds = ('subscriptions', 'guards', 'timers', 'clients', 'services', 'waitables')
+    return tuple(
+        [
+            entity
+            for node in nodes
+            for entity in getattr(node, kind)
+            if entity.callback_group.can_execute(entity)
+        ]
+        for kind in kinds
+    )
 
 
 def _run(take: Callable[[Any], Any], entity: Any) -> None:

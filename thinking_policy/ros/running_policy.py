@@ -6,11 +6,10 @@ from __future__ import annotations
 
 import collections
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from thinking_policy.policy import (
     ActivationFilter,
@@ -90,9 +89,10 @@ class RunningPolicy:
     def times_ms(self) -> tuple[float, float]:
         """Return p50 and p99 of the last inferences in milliseconds; NaN before the first."""
         if not self._times:
-            return float('nan'), float('nan')
-        p50, p99 = np.percentile(np.array(self._times), (50, 99)) * 1e3
-        return float(p50), float(p99)
+            return math.nan, math.nan
+        ordered = sorted(self._times)
+        last = len(ordered) - 1
+        return ordered[round(0.5 * last)] * 1e3, ordered[round(0.99 * last)] * 1e3
 
 
 def policy_path(options: NodeOptions) -> Path:

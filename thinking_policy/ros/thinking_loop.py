@@ -29,6 +29,7 @@ from thinking_policy.ros.running_policy import RunningPolicy
 from thinking_policy.situation import Situation, SituationError, SituationTracker
 
 LONGEST_DRAIN_NS = 1_000_000_000  # a slow tick doesn't let queues wait longer than this
+LATEST_NS = 1_000_000  # a timer that fires so late is not set anew
 RECALLED_PERIOD_S = 5.0  # what a power cut may cost of the table of last occurrences
 
 
@@ -59,6 +60,8 @@ class ThinkingLoop:
         self._events_unsaved = False
         self._saved_at = 0.0
         self._last_ns = self._drained_ns = 0
+        period_ns = parameters.situation.tick_period_ns
+        self._step_ns = period_ns // math.ceil(period_ns / LONGEST_DRAIN_NS)
         self._timers: list[Timer] = []
         self._jumps: Any = None
         try:
@@ -171,9 +174,19 @@ class ThinkingLoop:
             self._complaints.warn('state', self._recalled.last_failure)
 
     def _arm(self, now_ns: int) -> None:
-        wait_ns = min(self._tracker.next_due_ns(now_ns) - now_ns, LONGEST_DRAIN_NS)
-        self._tick_timer.timer_period_ns = max(wait_ns, 1)
+        """Let the timer fire at the next due time, and then on in steps that stay on the grid.
+
+        Mostly it stands right already: setting it wakes the executor once more.
+        """
+        next_ns = now_ns + self._tick_timer.time_until_next_call()
+        due_ns = self._tracker.next_due_ns(now_ns)
+        if due_ns - now_ns > self._step_ns:  # a queue is drained before
+            due_ns -= (due_ns - now_ns - 1) // self._step_ns * self._step_ns
+        if 0 <= next_ns - due_ns <= LATEST_NS:
+            return
+        self._tick_timer.timer_period_ns = max(due_ns - now_ns, 1)
         self._tick_timer.reset()
+        self._tick_timer.timer_period_ns = self._step_ns
 
     def _soon(self) -> None:
         executor = self._node.executor
