@@ -68,7 +68,8 @@ def test_functions_fit_on_a_page(files):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                lines = (node.end_lineno or 0) - node.lineno + 1
+                # A command's signature is its options with their help: not counted.
+                lines = (node.end_lineno or 0) - node.body[0].lineno + 1
                 if lines > LONGEST_FUNCTION:
                     long.append(f'{path}:{node.lineno}: {node.name} has {lines} lines')
     assert long == []
