@@ -21,6 +21,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from thinking_policy.policy import Baseline, fit_baseline
 BLOCK_S = 60
 RESAMPLES = 2000
 FIT_ROWS = 400
+SCORED, WHOLE = f'after row {FIT_ROWS}', 'whole recording'
 COMMAND = [
     sys.executable,
     '-P',
@@ -44,15 +46,47 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('table', type=Path, help='a CSV file of SKAB')
-    parser.add_argument('--rate', type=float, default=60.0, help='times real time')
+    parser.add_argument('tables', type=Path, nargs='+', help='CSV files of SKAB')
+    parser.add_argument('--rate', type=float, default=0.0, help='times real time; 0: in lockstep')
     parser.add_argument('--policy', type=Path, help='policy file; default: the bundled one')
-    parser.add_argument('--picture', type=Path, help='write a PNG')
-    parser.add_argument('--out', type=Path, help='write the figures as JSON')
+    parser.add_argument('--picture', type=Path, help='write a PNG of the first table')
     options = parser.parse_args()
     print(heading(machine()))
-    times, columns, labels = read_table(options.table)
-    messages = activations(options.table, times[FIT_ROWS], options.rate, options.policy)
+    for number, table in enumerate(options.tables):
+        found = measure(table, options.rate, options.policy)
+        if len(options.tables) == 1:
+            print(report(found))
+        else:
+            print(line(table, found, number == 0), flush=True)
+        if options.picture and number == 0:
+            draw(options.picture, found)
+
+
+@dataclass
+class Measured:
+    """One recording: what was measured, what was labelled, what the live node published.
+
+    `figures` holds AUROC, low and high end of its interval per (score, part of the recording).
+    """
+
+    times: np.ndarray
+    columns: dict[str, np.ndarray]
+    labels: np.ndarray
+    stamps: np.ndarray
+    messages: list[dict]
+    figures: dict[tuple[str, str], tuple[float, float, float]]
+
+    @property
+    def names(self) -> list[str]:
+        """The scores, best first after the fitted rows."""
+        names = dict.fromkeys(name for name, _ in self.figures)
+        return sorted(names, key=lambda name: -self.figures[name, SCORED][0])
+
+
+def measure(table: Path, rate: float, policy: Path | None) -> Measured:
+    """Play a table to the live node and compare what it publishes with the labels."""
+    times, columns, labels = read_table(table)
+    messages = activations(table, times[FIT_ROWS], rate, policy)
     stamps = np.array([seconds(message) for message in messages])
     rows = np.searchsorted(times, stamps, side='right') - 1  # the newest row of each tick
     scores = {'novelty': np.array([m['novelty'] for m in messages])}
@@ -64,27 +98,46 @@ def main() -> None:
     block = round(BLOCK_S / float(np.median(np.diff(stamps))))
     figures = {}
     for name, score in scores.items():
-        for part, use in (('scored', rows >= FIT_ROWS), ('whole', rows >= 0)):
-            one, two = score[use], truth[use]
-            figures[f'{name} {part}'] = auroc(one, two), *interval(one, two, block)
-    print(
-        f'{len(truth)} ticks, {truth.mean():.0%} labelled anomalous, policy '
-        f'{messages[0]["policy_version"]}\n'
+        for part, use in ((SCORED, rows >= FIT_ROWS), (WHOLE, rows >= 0)):
+            figures[name, part] = (
+                auroc(score[use], truth[use]),
+                *interval(score[use], truth[use], block),
+            )
+    return Measured(times, columns, labels, stamps, messages, figures)
+
+
+def report(found: Measured) -> str:
+    """Return all figures of one recording as a table."""
+    lines = [
+        f'{len(found.messages)} ticks, policy {found.messages[0]["policy_version"]}',
+        '',
+        f'| | AUROC, {SCORED} | AUROC, {WHOLE} |',
+        '|---|---|---|',
+    ]
+    for name in found.names:
+        cells = ' | '.join(cell(found.figures[name, part]) for part in (SCORED, WHOLE))
+        lines.append(f'| {name} | {cells} |')
+    return '\n'.join(lines)
+
+
+def line(table: Path, found: Measured, first: bool) -> str:
+    """Return one recording as a row: the novelty, and the activity that did best on it."""
+    best = next(name for name in found.names if name != 'novelty')
+    row = (
+        f'| {table.parent.name}/{table.name} | {cell(found.figures["novelty", SCORED])} '
+        f'| {best} | {cell(found.figures[best, SCORED])} |'
     )
-    print(f'| | AUROC after row {FIT_ROWS} | AUROC, whole recording |\n|---|---|---|')
-    for name in sorted(scores, key=lambda name: -figures[f'{name} scored'][0]):
-        cells = ' | '.join(
-            '{:.3f} [{:.3f}, {:.3f}]'.format(*figures[f'{name} {part}'])
-            for part in ('scored', 'whole')
-        )
-        print(f'| {name} | {cells} |')
-    if options.out:
-        options.out.write_text(
-            json.dumps({'machine': machine(), 'ticks': len(truth), 'auroc': figures}, indent=1)
-            + '\n'
-        )
-    if options.picture:
-        draw(options.picture, times, columns, labels, stamps, messages, figures)
+    if not first:
+        return row
+    return (
+        f'AUROC, {SCORED}\n\n| recording | novelty | best activity | its AUROC |\n'
+        f'|---|---|---|---|\n{row}'
+    )
+
+
+def cell(figure: tuple[float, float, float]) -> str:
+    """Return a figure with its interval."""
+    return '{:.3f} [{:.3f}, {:.3f}]'.format(*figure)
 
 
 def read_table(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarray]:
@@ -160,22 +213,15 @@ def interval(score: np.ndarray, truth: np.ndarray, block: int) -> tuple[float, f
     return float(low), float(high)
 
 
-def draw(
-    path: Path,
-    times: np.ndarray,
-    columns: dict[str, np.ndarray],
-    labels: np.ndarray,
-    stamps: np.ndarray,
-    messages: list[dict],
-    figures: dict,
-) -> None:
+def draw(path: Path, found: Measured) -> None:
     """Draw signals, label, novelty and activations over time."""
     import matplotlib
 
     matplotlib.use('Agg')
     import matplotlib.pyplot as plt
 
-    minutes, ticks = (times - times[0]) / 60, (stamps - times[0]) / 60
+    times, columns, labels, messages = found.times, found.columns, found.labels, found.messages
+    minutes, ticks = (times - times[0]) / 60, (found.stamps - times[0]) / 60
     ids = [activity['id'] for activity in messages[0]['activations']]
     probability = np.array([[a['probability'] for a in m['activations']] for m in messages]).T
     figure, axes = plt.subplots(
@@ -200,7 +246,7 @@ def draw(
     axes[-2].plot(ticks, [m['novelty'] for m in messages], linewidth=0.8, color='#7b2d8b')
     axes[-2].axhline(messages[0]['novelty_threshold'], color='#7b2d8b', linestyle=':')
     axes[-2].set_ylabel(
-        f'novelty\nAUROC {figures["novelty scored"][0]:.2f}',
+        f'novelty\nAUROC {found.figures["novelty", SCORED][0]:.2f}',
         rotation=0,
         ha='right',
         va='center',
@@ -211,7 +257,7 @@ def draw(
     )
     axes[-1].set_yticks(
         range(len(ids)),
-        [f'{id.replace("_", " ")}  {figures[f"{id} scored"][0]:.2f}' for id in ids],
+        [f'{id.replace("_", " ")}  {found.figures[id, SCORED][0]:.2f}' for id in ids],
         fontsize=7,
     )
     axes[-1].invert_yaxis()
