@@ -158,4 +158,6 @@ def _spin(node: Runnable, executor: SingleThreadedExecutor, stop: StopRequest) -
 
 
 def _first_line(error: Exception) -> str:
+    if type(error).__name__ == 'UnknownROSArgsError':  # says nothing but the arguments
+        return f'unknown ROS arguments {error}'
     return (str(error).splitlines() or [type(error).__name__])[0]
