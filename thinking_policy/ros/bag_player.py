@@ -32,6 +32,7 @@ NODE_NAME = 'bag_player'
 CLOCK_PERIOD_S = 0.01  # of the clock between messages, for those who listen
 RUN_OUT_S = 1.0  # the clock goes on at least so long after the last message, in the bag's time
 PARTNER_S = 15.0  # for the policy node to appear and be active, in lockstep
+REWIND_S = 0.1  # for nodes to notice that the clock went back
 GLANCE_S = 1.0  # for it to tell its topics, at a rate
 MATCH_S = 5.0
 TICK_S = 15.0  # for one tick of the policy node
@@ -125,7 +126,10 @@ class BagPlayer(Node):
         outlets.open(self._options.topics, config)
         recorded_clock = clock_of(bag, self._options.clock) == 'clock'
         outlets.wait_for_match(self._stopping, MATCH_S if config else GLANCE_S)
-        for _ in self._passes():
+        for number in self._passes():
+            self._set_clock_to_begin(bag, outlets, recorded_clock)
+            if number:  # the first message must not meet the clock of the last pass
+                self._stopping.wait(REWIND_S)
             pace = _Pace(self._options.rate, self._stopping)
             now_ns = bag.start_ns
             for topic, record_ns, raw in bag.messages():
@@ -139,6 +143,14 @@ class BagPlayer(Node):
                     continue
                 outlets.publish(topic, raw)
             self._let_pass(outlets, pace, now_ns + _run_out_ns(config), recorded_clock)
+
+    def _set_clock_to_begin(self, bag: Bag, outlets: BagOutlets, recorded_clock: bool) -> None:
+        if not recorded_clock:
+            outlets.clock(bag.start_ns)
+            return
+        for _, _, raw in bag.messages((CLOCK_TOPIC,)):
+            outlets.recorded_clock(raw)
+            return
 
     def _let_pass(
         self, outlets: BagOutlets, pace: _Pace, until_ns: int, recorded_clock: bool
