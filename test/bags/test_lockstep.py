@@ -76,6 +76,7 @@ def test_in_header_time_the_clock_stops_after_the_lateness_and_ends_past_it():
         ('clock', 1.25),
         ('/a', 1.3, 2.25),
         ('clock', 2.25),
+        ('clock', 3.25),  # what came at 2.25 without a stamp belongs to the tick that ends at 3
     ]
 
 

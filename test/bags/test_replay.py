@@ -143,7 +143,7 @@ def test_the_same_window_comes_from_simulated_time_whenever_it_was_recorded(writ
             assert replay.clock == 'clock'
             assert replay.counters.topics['temperature'].used == 49
     assert windows[0] == windows[1]
-    assert [tick for tick, _ in windows[0]] == [1, 2, 3, 4, 5]
+    assert [tick for tick, _ in windows[0]] == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_recorded_clock_that_starts_over_begins_a_new_episode(write_bag, messages):

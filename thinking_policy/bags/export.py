@@ -134,7 +134,7 @@ def export_situations(
     Raises:
         BagError: The file exists and may not be replaced, or cannot be written.
     """
-    if path.exists() and not overwrite:
+    if _exists(path) and not overwrite:
         raise BagError(f'{path}: exists already; choose another name or replace it with --force')
     collected = SituationArrays(config, stride)
     for situation in replay:
@@ -144,6 +144,13 @@ def export_situations(
     arrays = collected.arrays()
     _write(path, arrays, _meta(bag, config, replay, stride))
     return arrays
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # no access to the folder: writing will say so
+        return False
 
 
 def _write(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:

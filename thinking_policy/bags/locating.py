@@ -71,6 +71,8 @@ def kind_of(path: Path) -> str:
         BagError: A Git LFS pointer, an empty file, or something else than a bag.
     """
     try:
+        if not path.is_file():  # opening a pipe would wait for a writer
+            raise BagError(f'{path}: not a file: expected a bag, found a pipe or device')
         with path.open('rb') as file:
             head = file.read(200)
     except OSError as error:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.reader import Bag
-from thinking_policy.situation.configuration import SituationConfig
+from thinking_policy.situation.configuration import SituationConfig, nanoseconds
 
 CLOCK_TOPIC = '/clock'
 CLOCK_TYPE = 'rosgraph_msgs/msg/Clock'
@@ -75,11 +75,11 @@ def replay_grid(config: SituationConfig) -> ReplayGrid:
     )
     return ReplayGrid(
         config.tick_period_ns,
-        round(config.lateness_s * 1e9) if header else 0,
+        nanoseconds(config.lateness_s) if header else 0,
         # A tick longer than the jump would make every tick one.
-        max(round(config.clock_jump_s * 1e9), 2 * config.tick_period_ns),
+        max(nanoseconds(config.clock_jump_s), 2 * config.tick_period_ns),
         # Within the idle gap an episode goes on, so it is walked however long it is.
-        round(max(LONGEST_SILENCE_S, config.episode.idle_gap_s) * 1e9),
+        max(nanoseconds(LONGEST_SILENCE_S), nanoseconds(config.episode.idle_gap_s)),
     )
 
 
@@ -118,9 +118,25 @@ def lockstep(
         BagError: `clock` is asked for and not in the bag.
     """
     played = frozenset(topics) - {CLOCK_TOPIC}
-    if clock_of(bag, clock) == 'clock':
-        return _by_recorded_clock(bag, played, grid)
-    return _by_record_time(bag, played, grid)
+    by = _by_recorded_clock if clock_of(bag, clock) == 'clock' else _by_record_time
+    return _until_all_is_in(by(bag, played, grid), grid)
+
+
+def _until_all_is_in(steps: Iterator[Step], grid: ReplayGrid) -> Iterator[Step]:
+    """Go on after the last step until what arrived last, stamped then, is in a closed tick."""
+    period = grid.tick_period_ns
+    clock = arrived = 0
+    for step in steps:
+        yield step
+        if isinstance(step, Play):
+            arrived = step.received_ns
+        else:
+            clock = step.clock_ns
+            arrived = min(arrived, clock) if step.jump else arrived
+    final = -(-arrived // period) * period + grid.lateness_ns
+    while clock < final:
+        clock += period
+        yield Advance(clock)
 
 
 def _by_record_time(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> Iterator[Step]:
@@ -182,7 +198,7 @@ def _release(held: list[tuple[str, bytes, int]], received_ns: int) -> Iterator[P
 
 
 def _walk_past(end_ns: int, due: int, grid: ReplayGrid) -> Iterator[Step]:
-    """Go on until messages that were stamped, or arrived, at the end are in a closed tick."""
+    """Go on until messages that were stamped at the end are in a closed tick."""
     period, lateness = grid.tick_period_ns, grid.lateness_ns
     final = -(-(end_ns + lateness) // period) * period + lateness
     while due <= final:

@@ -23,6 +23,7 @@ from mcap.summary import Summary
 from thinking_policy.bags.decompression import decompress
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.storage import (
+    LATEST_NS,
     Channel,
     Definition,
     Item,
@@ -35,7 +36,6 @@ _RECORD = struct.Struct('<BQ')  # operation, length of what follows
 _MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
 _CHUNK = struct.Struct('<QQQII')  # first and last time, size, checksum, length of the next word
 _MAGIC_LENGTH = 8
-_LATEST = 2**63 - 1  # times are signed everywhere else
 _RUN = 2**20  # bytes of messages outside chunks that are taken together
 _BROKEN = (
     McapError,
@@ -130,7 +130,7 @@ class McapStorage:
     def _read_summary(self) -> Summary | None:
         try:
             return SeekingReader(self._file, record_size_limit=self._size).get_summary()
-        except _BROKEN:
+        except (*_BROKEN, OSError):  # a file of a few bytes has no place to seek to
             return None
 
     def _take(self, summary: Summary) -> bool:
@@ -152,8 +152,8 @@ class McapStorage:
             if index.message_end_time or index.message_index_offsets:  # else: holds no message
                 self._pieces.append(
                     _Piece(
-                        min(index.message_start_time, _LATEST),
-                        min(index.message_end_time, _LATEST),
+                        min(index.message_start_time, LATEST_NS),
+                        min(index.message_end_time, LATEST_NS),
                         index.chunk_start_offset,
                         index.chunk_length,
                         True,
@@ -198,7 +198,7 @@ class McapStorage:
             try:
                 if operation == Opcode.MESSAGE:
                     channel, _, stamp, _ = _MESSAGE.unpack_from(body)
-                    if stamp > _LATEST:
+                    if stamp > LATEST_NS:
                         continue
                     low, high = min(low, stamp), max(high, stamp)
                     inside.add(channel)
@@ -218,17 +218,19 @@ class McapStorage:
         """Return the wanted messages of one piece, in order."""
         items: list[Item] = []
         unpack, size = _MESSAGE.unpack_from, _MESSAGE.size
-        message = int(Opcode.MESSAGE)
+        message, late = int(Opcode.MESSAGE), 0
         for operation, body in self._records(piece.offset, piece.length, piece.chunk):
             if operation == message and len(body) >= size:
                 channel, _, stamp, _ = unpack(body)
                 topic = topics.get(channel)
                 if topic is None:
                     continue
-                if stamp <= _LATEST:
+                if stamp <= LATEST_NS:
                     items.append((topic, stamp, bytes(body[size:])))
                 else:
-                    self._say(piece.offset, 'messages with a time after the year 2262, left out')
+                    late += 1
+        if late:
+            self._say(piece.offset, 'message with a time after 2261, left out', late)
         items.sort(key=_stamp)
         return items
 
@@ -263,11 +265,11 @@ class McapStorage:
             self._say(offset, 'chunk with a wrong checksum, read all the same')
         return data
 
-    def _say(self, offset: int, what: str) -> None:
+    def _say(self, offset: int, what: str, count: int = 1) -> None:
         """Count a problem once for each chunk, however often the chunk is read."""
         if (offset, what) not in self._said:
             self._said.add((offset, what))
-            self.problems[f'{self._name}: {what}'] += 1
+            self.problems[f'{self._name}: {what}'] += count
 
 
 def _stamp(item: Item) -> int:

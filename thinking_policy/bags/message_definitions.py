@@ -91,6 +91,8 @@ class TypeCatalog:
         definition = self._definitions.get(name)
         if definition is None:
             return {}
+        if not definition.text.strip() and any(name in _distribution(s) for s in _DISTRIBUTIONS):
+            return {}  # a recorder that did not find the definition stored an empty one
         types: Typesdict = {}
         try:
             if definition.format != 'ros2idl':

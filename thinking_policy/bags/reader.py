@@ -62,7 +62,11 @@ class Bag:
         self._catalog = TypeCatalog(
             definition for _, storage in self._storages for definition in storage.definitions
         )
-        self._types = _type_of_each_topic(self._storages, self.problems)
+        kinds = _kind_of_each_topic(self._storages, self.problems)
+        self._types = {topic: kind for topic, (kind, _) in kinds.items()}
+        self._ros1 = {
+            topic for topic, (_, serialization) in kinds.items() if serialization == 'ros1'
+        }
         counts: Counter[str] = Counter()
         for _, storage in self._storages:
             for channel in filter(self._readable, storage.channels):
@@ -108,10 +112,8 @@ class Bag:
             if storage.start_ns is not None
         ]
         try:
-            if 'ros1' in self.formats:
-                yield from self._converted(in_order_of_time(sources))
-            else:
-                yield from self._unpacked(in_order_of_time(sources))
+            items = self._unpacked(in_order_of_time(sources))
+            yield from self._converted(items) if self._ros1 & wanted else items
         except OSError as error:
             raise BagError(f'{self.path}: cannot be read on: {error.strerror or error}') from error
         finally:
@@ -120,6 +122,7 @@ class Bag:
     def _readable(self, channel: Channel) -> bool:
         return channel.serialization in _SERIALIZATIONS and (
             type_name(channel.type) == self._types[channel.topic]
+            and (channel.serialization == 'ros1') == (channel.topic in self._ros1)
         )
 
     def _unpacked(self, items: Iterator[Item]) -> Iterator[Item]:
@@ -134,8 +137,11 @@ class Bag:
                 self.problems[f'{topic}: compressed message is damaged ({error})'] += 1
 
     def _converted(self, items: Iterator[Item]) -> Iterator[Item]:
-        converters = {name: self._catalog.to_cdr(kind) for name, kind in self._types.items()}
+        converters = {name: self._catalog.to_cdr(self._types[name]) for name in self._ros1}
         for topic, stamp, raw in items:
+            if topic not in self._ros1:
+                yield topic, stamp, raw
+                continue
             convert = converters[topic]
             if convert is None:
                 self.problems[
@@ -229,25 +235,36 @@ def _open_storages(
     return storages
 
 
-def _type_of_each_topic(
+def _kind_of_each_topic(
     storages: list[tuple[str, Storage]], problems: Counter[str]
-) -> dict[str, str]:
-    """Decide for topics that were recorded with several types: the one with most messages."""
-    counts: dict[str, Counter[str]] = {}
+) -> dict[str, tuple[str, str]]:
+    """Decide for topics that were recorded in several ways: the one with most messages.
+
+    Returns:
+        Type and serialization by topic.
+    """
+    counts: dict[str, Counter[tuple[str, str]]] = {}
     for _, storage in storages:
         for channel in storage.channels:
             kinds = counts.setdefault(channel.topic, Counter())
-            kinds[type_name(channel.type)] += channel.count
-            if channel.serialization not in _SERIALIZATIONS and channel.count:
+            readable = channel.serialization in _SERIALIZATIONS
+            kinds[type_name(channel.type), channel.serialization] += channel.count * readable
+            if not readable and channel.count:
                 problems[
                     f'{channel.topic}: serialized as {channel.serialization!r}, '
-                    'only cdr can be decoded'
+                    'only cdr and ros1 can be decoded'
                 ] += channel.count
-    types = {}
+    kinds_of = {}
     for topic, kinds in counts.items():
-        (types[topic], _), *others = kinds.most_common()
+        (kinds_of[topic], _), *others = kinds.most_common()
         for kind, count in others:
-            problems[
-                f'{topic}: recorded as {types[topic]} and as {kind}, the latter left out'
-            ] += count
-    return types
+            if count:
+                problems[
+                    f'{topic}: recorded as {_spelt(*kinds_of[topic])} and as {_spelt(*kind)}, '
+                    'the latter left out'
+                ] += count
+    return kinds_of
+
+
+def _spelt(kind: str, serialization: str) -> str:
+    return kind if serialization == 'cdr' else f'{kind} in {serialization}'

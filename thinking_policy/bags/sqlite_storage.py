@@ -17,12 +17,13 @@ from typing import Any
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.sqlite_salvage import salvage_messages
-from thinking_policy.bags.storage import Channel, Definition, Item, printable
+from thinking_policy.bags.storage import LATEST_NS, Channel, Definition, Item, printable
 
 _FORMATS = {'ros2msg': 'ros2msg', 'ros2idl': 'ros2idl'}
 _MOST_TOPICS_IN_QUERY = 500  # so that the statement stays within SQLite's limits
 # Damaged names inside the file make Python's own conversion of SQLite's errors fail.
-_BROKEN = (sqlite3.Error, OverflowError, UnicodeDecodeError)
+_BROKEN = (sqlite3.Error, OverflowError, UnicodeDecodeError, MemoryError)
+_HAS_TIME = f"typeof(timestamp) = 'integer' AND timestamp BETWEEN {-LATEST_NS} AND {LATEST_NS}"
 
 
 class SqliteStorage:
@@ -102,18 +103,28 @@ class SqliteStorage:
             try:
                 rows = self._db.execute(
                     'SELECT topic_id, COUNT(*), MIN(timestamp), MAX(timestamp) FROM messages '
-                    "WHERE typeof(timestamp) = 'integer' GROUP BY topic_id"
+                    f'WHERE {_HAS_TIME} GROUP BY topic_id'
                 ).fetchall()
-                return {row[0]: (row[1], row[2], row[3]) for row in rows}
+                left_out = self._db.execute(
+                    f'SELECT COUNT(*) FROM messages WHERE NOT ({_HAS_TIME})'
+                ).fetchone()[0]
             except _BROKEN as error:
                 self._damaged = True
                 self.problems[
                     f'{self._name}: damaged ({printable(str(error))}), read what is whole'
                 ] += 1
+            else:
+                self._say_no_time(left_out)
+                return {row[0]: (row[1], row[2], row[3]) for row in rows}
         counts: dict[Any, tuple[int, int, int]] = {}
+        left_out = 0
         for topic_id, stamp, _ in salvage_messages(self._path):
+            if abs(stamp) > LATEST_NS:
+                left_out += 1
+                continue
             count, low, high = counts.get(topic_id, (0, stamp, stamp))
             counts[topic_id] = (count + 1, min(low, stamp), max(high, stamp))
+        self._say_no_time(left_out)
         return counts
 
     def messages(self, channels: Collection[Channel]) -> Iterator[Item]:
@@ -125,21 +136,21 @@ class SqliteStorage:
         }
         if not names:
             return
-        condition = ''
+        condition = _HAS_TIME
         if len(names) < len(self._topics) and len(names) <= _MOST_TOPICS_IN_QUERY:
-            condition = f'WHERE topic_id IN ({",".join(str(int(i)) for i in names)})'
+            condition += f' AND topic_id IN ({",".join(str(int(i)) for i in names)})'
         # A damaged file is read as its pages lie, which is nearly the order of recording.
         rows: Iterator[tuple[Any, int, Any]] = (
             salvage_messages(self._path)
             if self._damaged
             else self._rows(
                 'SELECT topic_id, timestamp, data FROM messages '
-                f'{condition} ORDER BY timestamp, id'
+                f'WHERE {condition} ORDER BY timestamp, id'
             )
         )
         for topic_id, stamp, data in rows:
             name = names.get(topic_id)
-            if name is None:
+            if name is None or abs(stamp) > LATEST_NS:  # the latter counted when it was opened
                 continue
             if isinstance(data, bytes):
                 yield name, stamp, data
@@ -147,17 +158,19 @@ class SqliteStorage:
                 self.problems[f'{self._name}: {name}: message without data'] += 1
 
     def _rows(self, query: str) -> Iterator[tuple[Any, int, Any]]:
-        """Yield rows whose second column is a time, until the end or the damage."""
+        """Yield rows until the end or the damage."""
         try:
-            for row in self._db.execute(query):
-                if isinstance(row[1], int):
-                    yield row
-                else:
-                    self.problems[f'{self._name}: message without a time'] += 1
+            yield from self._db.execute(query)
         except _BROKEN as error:
             self.problems[
                 f'{self._name}: damaged ({printable(str(error))}), the rest cannot be read'
             ] += 1
+
+    def _say_no_time(self, count: int) -> None:
+        if count:
+            self.problems[
+                f'{self._name}: message without a time between 1678 and 2261, left out'
+            ] += count
 
     def close(self) -> None:
         """Close the database."""

@@ -10,6 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+LATEST_NS = 9_214_646_400_000_000_000
+"""2262-01-01 UTC. What is later, or as long before 1970, leaves no room to add a tick in int64."""
+
 Item = tuple[str, int, bytes]
 """Topic, record time in nanoseconds, raw CDR."""
 

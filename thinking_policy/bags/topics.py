@@ -50,7 +50,9 @@ def _match(bag: Bag, topic: str, kind: str, namespace: str) -> Feed:
     if source is None:
         return Feed(topic, kind, None, f'not in the bag{_proposal(bag, topic, kind, namespace)}')
     if source.type != kind:
-        return Feed(topic, kind, source, f'expected {kind}, the bag has {source.type}')
+        return Feed(
+            topic, kind, source, f'expected {kind}, the bag has {source.type or "no type"}'
+        )
     if source.message_type is None:
         return Feed(
             topic,

@@ -22,9 +22,11 @@ _LEFT_OUT = {
     'overflow': 'too many at once',
     'jumped': 'waiting when the clock jumped',
     'empty': 'empty texts',
+    'unbound': 'of a type that is not known',
     'pending': 'after the last tick',
 }
 
+_WIDEST = 200  # characters of a cell; names may be damaged
 _ANOTHER_CLOCK_S = 86_400.0
 
 
@@ -103,6 +105,7 @@ def exported(path: Path, arrays: Arrays, replay: Replay) -> Iterator[str]:
     for text, number in (
         ('clock jumped back', counters.jumps_back),
         ('clock jumped forward', counters.jumps_forward),
+        ('events of one tick beyond what can be published, left out', counters.events_surplus),
         ('diagnostic levels that do not exist', counters.unknown_level),
         ('event codes forgotten', counters.codes_forgotten),
         ('diagnostic names forgotten', counters.names_forgotten),
@@ -137,7 +140,7 @@ def problems(counts: Mapping[str, int]) -> Iterator[str]:
 
 def columns(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
     """Yield rows with their columns aligned, those in `right` to the right."""
-    rows = list(rows)
+    rows = [[_short(cell) for cell in row] for row in rows]
     if not rows:
         return
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
@@ -155,6 +158,10 @@ def moment(stamp_ns: int) -> str:
         return f'{stamp_ns / 1e9:,.3f} s'
     at = datetime.fromtimestamp(stamp_ns // 10**9, timezone.utc)
     return f'{at:%Y-%m-%d %H:%M:%S}.{stamp_ns % 10**9 // 10**6:03d} UTC'
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _WIDEST else f'{cell[: _WIDEST - 3]}...'
 
 
 def _offset(offset_s: tuple[float, float, float] | None) -> str:
