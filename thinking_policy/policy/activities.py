@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from thinking_policy.policy.errors import PolicyError
+from thinking_policy.situation.yaml_file import read_yaml
 
 DEFAULT_THRESHOLD = 0.5
 # Off this far below on, where the file is silent: wide enough for the noise of one sample.
@@ -47,11 +46,7 @@ def load_activities(path: Path) -> tuple[ThinkingActivity, ...]:
     Raises:
         PolicyError: Not readable, not such a list, or a wrong entry; the message names it.
     """
-    try:
-        document = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        reason = ' '.join(str(error).split())
-        raise PolicyError(f'{path}: not a readable YAML file: {reason}') from error
+    document = read_yaml(path, PolicyError)
     entries = document.get('activities') if isinstance(document, dict) else None
     if not isinstance(entries, list) or not entries:
         raise PolicyError(f'{path}: expected "activities:" with at least one entry, found none')
@@ -114,18 +109,18 @@ def with_thresholds(
 
 def _activity(entry: Any, where: str) -> ThinkingActivity:
     if not isinstance(entry, Mapping):
-        raise PolicyError(f'{where}: expected names and values, found {entry!r}')
+        raise PolicyError(f'{where}: expected names and values, found {entry!r:.80}')
     known = [field.name for field in dataclasses.fields(ThinkingActivity)]
     for key in entry:
         if key not in known:
-            raise PolicyError(f'{where}: unknown key {key!r}; known are {known}')
+            raise PolicyError(f'{where}: unknown key {key!r:.80}; known are {known}')
     for key in ('id', 'title', 'directive'):
         value = entry.get(key)
         if not isinstance(value, str) or not value.strip():
-            raise PolicyError(f'{where}.{key}: expected text, found {value!r}')
+            raise PolicyError(f'{where}.{key}: expected text, found {value!r:.80}')
     if not _ID.match(entry['id']):
         raise PolicyError(
-            f'{where}.id: expected lower-case letters, digits and _, found {entry["id"]!r}'
+            f'{where}.id: expected lower-case letters, digits and _, found {entry["id"]!r:.80}'
         )
     threshold = _number(entry.get('threshold', DEFAULT_THRESHOLD), f'{where}.threshold')
     off = _number(
@@ -134,12 +129,15 @@ def _activity(entry: Any, where: str) -> ThinkingActivity:
     _check_thresholds(threshold, off, where)
     # YAML's folded texts end in a line break.
     texts = {key: ' '.join(entry[key].split()) for key in ('id', 'title', 'directive')}
+    for key, text in texts.items():
+        if not text.isprintable():
+            raise PolicyError(f'{where}.{key}: expected printable text, found {text!r:.80}')
     return ThinkingActivity(**texts, threshold=threshold, threshold_off=off)
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise PolicyError(f'{where}: expected a number in 0...1, found {value!r}')
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value > 1e9:
+        raise PolicyError(f'{where}: expected a number in 0...1, found {value!r:.80}')
     return float(value)
 
 

@@ -9,6 +9,7 @@ and ranges stand here and nowhere else. A robot file is an ordinary ROS paramete
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import math
 import typing
 from collections.abc import Mapping
@@ -16,13 +17,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from thinking_policy.situation.checked_values import check_value, did_you_mean
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.field_paths import parse_path
 from thinking_policy.situation.message_types import full_name
 from thinking_policy.situation.requests import topic_requests
+from thinking_policy.situation.yaml_file import read_yaml
 
 NODE_NAME = 'thinking_policy'
 WITHIN_MESSAGE = (
@@ -237,10 +237,7 @@ def load_parameters(path: Path) -> dict[str, Any]:
     Raises:
         SituationError: Not readable, not YAML, or no parameters for the node.
     """
-    try:
-        document = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise SituationError(f'{path}: not a readable YAML file: {error}') from error
+    document = read_yaml(path, SituationError)
     merged: dict[str, Any] = {}
     if isinstance(document, dict):
         sections = sorted(document, key=lambda name: str(name).strip('/') == NODE_NAME)
@@ -251,8 +248,11 @@ def load_parameters(path: Path) -> dict[str, Any]:
                 if isinstance(values, dict):
                     _merge(merged, values)
     if not merged:
+        names = [str(name)[:40] for name in document] if isinstance(document, dict) else []
+        found = f'the sections {", ".join(names[:4])}' if names else 'no section'
         raise SituationError(
-            f'{path}: expected "{NODE_NAME}: ros__parameters: ..." (or "/**:"), found none'
+            f'{path}: expected "{NODE_NAME}: ros__parameters: ..." (or "/**:") with names and '
+            f'values, found {found}'
         )
     return merged
 
@@ -265,11 +265,17 @@ def situation_keys() -> frozenset[str]:
 def load_configuration(path: Path) -> SituationConfig:
     """Read the situation's part of a robot file; the node's own parameters are left alone.
 
+    A name that is nearly one of the situation's is refused.
+
     Raises:
         SituationError: As `load_parameters` and `configuration_from_mapping`.
     """
     values = load_parameters(path)
     keys = situation_keys()
+    for key in values.keys() - keys:
+        # Most are the node's own parameters; one that is nearly a name here is a slip.
+        if close := difflib.get_close_matches(str(key), keys, n=1, cutoff=0.8):
+            raise SituationError(f'{path}: unknown key {key!r}; did you mean {close[0]!r}?')
     return configuration_from_mapping(
         {key: value for key, value in values.items() if key in keys}, str(path)
     )

@@ -25,7 +25,8 @@ class _StrictLoader(yaml.SafeLoader):
 
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            event = self.peek_event()
+            parser: Any = self  # without annotations
+            event = parser.peek_event()
             raise yaml.composer.ComposerError(
                 None, None, f'aliases such as *{event.anchor} are not allowed', event.start_mark
             )
