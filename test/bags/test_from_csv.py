@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import pytest
 
@@ -147,7 +148,7 @@ ERRORS = {
     'the wrong separator': (
         HEADING.replace(';', ',') + ROW, MAP, "expected columns separated by ';', found one"),
     'no usable row': (HEADING + 'x;1;1;1;1;1\n', MAP, r'no row could be used \(1 rows whose when'),
-    'an empty table': ('', MAP, "found one: ''"),
+    'an empty table': ('', MAP, 'no heading: expected a line with the names'),
     'an unknown type': (
         HEADING + ROW, MAP.replace('Temperature', 'Temprature'),
         "unknown message type 'sensor_msgs/msg/Temprature'; did you mean 'sensor_msgs/msg/Temp"),
@@ -220,3 +221,126 @@ def test_the_shipped_map_turns_skab_rows_into_si_units(checkout, tmp_path, messa
     assert found['/fluid/temperature'].temperature == 26.0199
     assert found['/label/anomaly'].data == 1.0
     assert report.messages.total() == 9
+
+
+SHORT_MAP = """
+time: {{column: t, format: {format}, timezone: {zone}}}
+columns: {{x: {{topic: /x, type: {type}, field: data}}}}
+decimal: '{decimal}'
+separator: ';'
+"""
+
+
+def short_map(format='s', zone='UTC', type='std_msgs/msg/Float64', decimal='.'):
+    return SHORT_MAP.format(format=format, zone=zone, type=type, decimal=decimal)
+
+
+def rows_of(path, messages):
+    with open_bag(path) as bag:
+        return [
+            (stamp, messages.store.deserialize_cdr(raw, bag.topic(topic).type).data)
+            for topic, stamp, raw in bag.messages()
+        ]
+
+
+@pytest.mark.parametrize('storage', ['sqlite3', 'mcap'])
+def test_times_that_no_bag_can_hold_are_left_out_and_counted(storage, convert, messages):
+    times = ['-5', '0', '1e999999', '1e300', '9223372037', 'nan', 'inf', '4102444800']
+    path, report = convert(
+        't;x\n' + ''.join(f'{t};1\n' for t in times), short_map(), storage=storage
+    )
+    assert rows_of(path, messages) == [(0, 1.0), (4_102_444_800 * SECOND, 1.0)]
+    assert dict(report.problems) == {
+        'rows whose t is not between 1970 and 2261': 3,
+        'rows whose t is not s': 3,
+    }
+
+
+def test_a_header_cannot_hold_a_time_after_2038(convert):
+    map_text = short_map(type='sensor_msgs/msg/Temperature').replace('data', 'temperature')
+    _, report = convert('t;x\n2147483647;1\n2147483648;1\n', map_text)
+    assert dict(report.messages) == {'/x': 1}
+    assert dict(report.problems) == {
+        'messages on /x later than 2038, which a header cannot hold': 1
+    }
+
+
+@pytest.mark.parametrize(
+    ('cell', 'decimal', 'value'),
+    [
+        ('1,5', ',', 1.5),
+        ('-1,5e1', ',', -15.0),
+        ('1.234', ',', None),  # twelve hundred or so, not one and a bit
+        ('1.234,5', ',', None),
+        ('1_000', '.', None),
+        ('١٢', '.', None),
+        ('1e400', '.', None),
+        ('0x10', '.', None),
+        (' 2 ', '.', 2.0),
+    ],
+)
+def test_only_what_is_surely_a_number_is_taken(cell, decimal, value, convert, messages):
+    path, report = convert(f't;x\n1;{cell}\n2;7\n', short_map(decimal=decimal))
+    found = rows_of(path, messages)
+    assert found == ([(SECOND, value)] if value is not None else []) + [(2 * SECOND, 7.0)]
+    assert report.problems.total() == (value is None)
+
+
+def test_the_hour_that_comes_twice_in_autumn_runs_on(convert, messages):
+    times = ['01:59:59', '02:30:00', '02:59:59', '02:00:00', '02:30:00', '03:00:00']
+    table = 't;x\n' + ''.join(f'2026-10-25T{t};{i}\n' for i, t in enumerate(times))
+    path, report = convert(table, short_map('iso', 'Europe/Berlin'))
+    start = 1_792_886_400 * SECOND  # 02:00 summer time
+    seconds = [-1, 1800, 3599, 3600, 5400, 7200]
+    assert rows_of(path, messages) == [(start + s * SECOND, i) for i, s in enumerate(seconds)]
+    assert not report.problems
+
+
+@pytest.mark.parametrize(
+    ('change', 'reason'),
+    [
+        (('format: s', "format: '%H:%M:%S'"), r'time.format: expected iso.* holds the year'),
+        (('format: s', "format: '%H:%M:%H'"), r'time.format: expected iso'),
+        (('format: s', 'format: iso8601'), r"time.format: .*found 'iso8601'"),
+        (("decimal: '.'", "decimal: ''"), r"decimal: expected '.' or ',', found ''"),
+        (("separator: ';'", "separator: '\"'"), r'separator: expected one character'),
+        (('topic: /x', 'topic: /a b'), r'columns.x.topic: expected letters.*found .*/a b'),
+        (('topic: /x', 'topic: //'), r'columns.x.topic: expected letters'),
+        (('column: t', 'column: t, column: x'), r"'column' stands there twice in line 2"),
+        (('format: s', 'format: 2001-13-45'), r'not a readable YAML file: month must be'),
+        (('column: t', 'column: &a t, timezone: *a'), r'aliases such as \*a are not allowed'),
+        (('field: data', 'field: dta'), r'map.yaml: /x: dta: std_msgs/msg/Float64 has no such'),
+        (('time:', '\ttime:'), r'map.yaml: not a readable YAML file: .*line 2, column 1'),
+    ],
+)
+def test_a_map_that_cannot_be_meant_is_refused(change, reason, convert):
+    text = short_map()
+    assert change[0] in text
+    with pytest.raises(BagError, match=reason) as caught:
+        convert('t;x\n1;1\n', text.replace(*change))
+    assert '\n' not in str(caught.value)
+
+
+def test_a_column_that_stands_twice_is_refused(convert):
+    with pytest.raises(BagError, match=r"column 'x' stands there twice; rename one"):
+        convert('t;x;x\n1;1;2\n', short_map())
+
+
+def test_blank_lines_before_the_heading_are_passed_over(convert, messages):
+    path, _ = convert('\n\nt;x\n1;1\n', short_map())
+    assert rows_of(path, messages) == [(SECOND, 1.0)]
+
+
+def test_a_link_is_not_replaced(convert, tmp_path):
+    (tmp_path / 'made').symlink_to(tmp_path / 'elsewhere')
+    with pytest.raises(BagError, match='is a link, which is not replaced'):
+        convert('t;x\n1;1\n', short_map(), overwrite=True)
+
+
+def test_a_bag_that_is_the_working_folder_is_replaced(convert, tmp_path, monkeypatch, messages):
+    path, _ = convert('t;x\n1;1\n', short_map())
+    (tmp_path / 'table.csv').write_text('t;x\n1;2\n')
+    monkeypatch.chdir(path)
+    csv_map = load_csv_map(tmp_path / 'map.yaml')
+    bag_from_csv(tmp_path / 'table.csv', csv_map, Path(), overwrite=True)
+    assert rows_of(path, messages) == [(SECOND, 2.0)]

@@ -7,17 +7,18 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import timezone, tzinfo
+from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import yaml
-
 from thinking_policy.bags.errors import BagError
+from thinking_policy.situation.yaml_file import read_yaml
 
+_TOPIC = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
 TIME_UNITS = {'s': 9, 'ms': 6, 'us': 3, 'ns': 0}
 """Units of numeric times, with the decimal places that nanoseconds have more."""
 
@@ -30,7 +31,8 @@ class TimeColumn:
         column: Name of the column.
         format: `iso` (2026-11-30T16:58:37.5), a strptime format, or s, ms, us, ns for numbers
             since 1970.
-        timezone: For times that don't name one, such as Europe/Berlin.
+        timezone: For times that don't name one, such as Europe/Berlin. In the hour that comes
+            twice in autumn a time that would run backwards is taken as the second.
     """
 
     column: str = ''
@@ -63,7 +65,10 @@ class Column:
 
 @dataclass(frozen=True)
 class CsvMap:
-    """A whole map file; `constants` gives fields of a topic's message that never change."""
+    """A whole map file; `constants` gives fields of a topic's message that never change.
+
+    `source` is the file, named in errors.
+    """
 
     time: TimeColumn
     columns: Mapping[str, Column]
@@ -71,6 +76,7 @@ class CsvMap:
     decimal: str = '.'
     encoding: str = 'utf-8-sig'
     constants: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    source: str = 'map'
 
 
 def load_csv_map(path: Path) -> CsvMap:
@@ -80,18 +86,14 @@ def load_csv_map(path: Path) -> CsvMap:
         BagError: Not readable, an unknown key, a missing or contradicting setting; the message
             names the file, the key, what was expected and what was found.
     """
-    try:
-        document = yaml.safe_load(path.read_text(encoding='utf-8'))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise BagError(
-            f'{path}: not a readable YAML file: {" ".join(str(error).split())}'
-        ) from error
-    values = _mapping(document, str(path))
-    _refuse_unknown(values, [f.name for f in dataclasses.fields(CsvMap)], str(path))
+    values = _mapping(read_yaml(path, BagError), str(path))
+    known = [f.name for f in dataclasses.fields(CsvMap) if f.name != 'source']
+    _refuse_unknown(values, known, str(path))
     time = _fill(TimeColumn, values.get('time', {}), f'{path}: time')
     if not time.column:
         raise BagError(f'{path}: time.column is missing: the name of the column with the times')
     _check_timezone(time, path)
+    _check_format(time, path)
     columns = {
         str(name): _fill(Column, body, f'{path}: columns.{name}')
         for name, body in _mapping(values.get('columns', {}), f'{path}: columns').items()
@@ -107,9 +109,17 @@ def load_csv_map(path: Path) -> CsvMap:
         for name in ('separator', 'decimal', 'encoding')
         if name in values
     }
-    if len(texts.get('separator', ',')) != 1:
-        raise BagError(f'{path}: separator: expected one character, found {texts["separator"]!r}')
-    return CsvMap(time, _checked(columns, constants, path), constants=constants, **texts)
+    separator = texts.get('separator', ',')
+    if len(separator) != 1 or separator in '"\r\n':
+        raise BagError(
+            f'{path}: separator: expected one character, no quote or line break, '
+            f'found {separator!r}'
+        )
+    if texts.get('decimal', '.') not in ('.', ','):
+        raise BagError(f"{path}: decimal: expected '.' or ',', found {texts['decimal']!r}")
+    return CsvMap(
+        time, _checked(columns, constants, path), constants=constants, source=str(path), **texts
+    )
 
 
 def zone_of(name: str) -> tzinfo:
@@ -141,6 +151,11 @@ def _checked(
         for key in ('topic', 'field'):
             if not getattr(column, key):
                 raise BagError(f'{where}.{key} is missing')
+        if not _TOPIC.fullmatch(column.topic):
+            raise BagError(
+                f'{where}.topic: expected letters, digits, _ and /, such as /motor/temperature, '
+                f'found {column.topic!r:.80}'
+            )
         place = column.topic, column.field
         if place in taken:
             raise BagError(
@@ -183,6 +198,21 @@ def _check_timezone(time: TimeColumn, path: Path) -> None:
         ) from error
 
 
+def _check_format(time: TimeColumn, path: Path) -> None:
+    if time.format == 'iso' or time.format in TIME_UNITS:
+        return
+    example = datetime(2026, 11, 30, 16, 58, 37)
+    try:
+        known = datetime.strptime(example.strftime(time.format), time.format).year == example.year
+    except (ValueError, re.error):
+        known = False
+    if not known:
+        raise BagError(
+            f'{path}: time.format: expected iso, {", ".join(TIME_UNITS)} or a strptime format '
+            f"that holds the year, such as '%d.%m.%Y %H:%M:%S', found {time.format!r}"
+        )
+
+
 def _fill(kind: Any, values: Any, where: str) -> Any:
     values = _mapping(values, where)
     fields = {f.name: f for f in dataclasses.fields(kind)}
@@ -193,7 +223,7 @@ def _fill(kind: Any, values: Any, where: str) -> Any:
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
-            raise BagError(f'{where}.{key}: expected {wanted.__name__}, found {value!r}')
+            raise BagError(f'{where}.{key}: expected {wanted.__name__}, found {value!r:.80}')
         given[key] = value
     return kind(**given)
 
@@ -206,12 +236,12 @@ def _refuse_unknown(values: Mapping[str, Any], known: Iterable[str], where: str)
 
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
-        raise BagError(f'{where}: expected names and values, found {value!r}')
+        raise BagError(f'{where}: expected names and values, found {value!r:.80}')
     return value
 
 
 def _text(values: Mapping[str, Any], name: str, path: Path) -> str:
     value = values[name]
     if not isinstance(value, str):
-        raise BagError(f'{path}: {name}: expected text, found {value!r}')
+        raise BagError(f'{path}: {name}: expected text, found {value!r:.80}')
     return value

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import csv
 import math
-import shutil
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
-from rosbags.rosbag2 import StoragePlugin, Writer
+from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
 from thinking_policy.bags.csv_map import (
@@ -28,12 +28,14 @@ from thinking_policy.bags.csv_map import (
     zone_of,
 )
 from thinking_policy.bags.errors import BagError
-from thinking_policy.bags.message_building import MessageBuilder
+from thinking_policy.bags.message_building import LATEST_HEADER_NS, MessageBuilder
 from thinking_policy.bags.message_definitions import type_name
+from thinking_policy.bags.storage import LATEST_NS
 
 STORAGES = ('sqlite3', 'mcap')
 # The metadata version of Iron and Jazzy; later releases read it too.
 _METADATA_VERSION: Literal[8] = 8
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _UNMEASURED = ('', 'nan', 'na', 'null', 'none', '-')
 
 
@@ -94,9 +96,11 @@ def bag_from_csv(
     """
     if storage not in STORAGES:
         raise BagError(f'storage: expected one of {", ".join(STORAGES)}, found {storage!r}')
-    _refuse_to_overwrite(output, overwrite)
+    if output.name in ('', '..'):  # such as a dot: its own name is asked for
+        output = output.resolve()
     report = CsvReport()
     try:
+        _refuse_to_overwrite(output, overwrite)
         output.parent.mkdir(parents=True, exist_ok=True)
         with (
             tempfile.TemporaryDirectory(prefix='.from_csv_', dir=output.parent) as folder,
@@ -108,10 +112,12 @@ def bag_from_csv(
             if not report.messages.total():
                 raise BagError(f'{table}: no row could be used ({_reasons(report)})')
             if output.exists():
-                shutil.rmtree(output)
+                output.rename(Path(folder) / 'replaced')
             made.rename(output)
     except OSError as error:
         raise BagError(f'{error.filename or table}: {error.strerror or error}') from error
+    except (sqlite3.Error, WriterError) as error:
+        raise BagError(f'{output}: cannot be written: {error}') from error
     except (UnicodeError, LookupError, csv.Error) as error:
         raise BagError(
             f'{table}: not a table in encoding {csv_map.encoding} with separator '
@@ -129,7 +135,7 @@ def _write(
     report: CsvReport,
     progress: Callable[[int], None] | None,
 ) -> None:
-    heading = [name.strip() for name in next(rows, [])]
+    heading = [name.strip() for name in next(filter(None, rows), [])]
     time_place = _find_column(csv_map.time.column, heading, table, csv_map)
     store = get_typestore(Stores.ROS2_JAZZY)
     fillers = _fillers(heading, table, csv_map, report)
@@ -151,9 +157,14 @@ def _write(
                 continue
             try:
                 stamp = read_time(row[time_place].strip())
-            except (ValueError, OverflowError, InvalidOperation):
+            except (ValueError, ArithmeticError):
                 report.problems[
                     f'rows whose {csv_map.time.column} is not {csv_map.time.format}'
+                ] += 1
+                continue
+            if not 0 <= stamp <= LATEST_NS:
+                report.problems[
+                    f'rows whose {csv_map.time.column} is not between 1970 and 2261'
                 ] += 1
                 continue
             if stamp < latest:
@@ -185,6 +196,9 @@ def _message(
     whole = filler.builder.whole_numbers
     if any(w and not math.isfinite(n) for w, n in zip(whole, numbers, strict=True)):
         return None
+    if filler.builder.has_header and stamp > LATEST_HEADER_NS:
+        problems[f'messages on {filler.topic} later than 2038, which a header cannot hold'] += 1
+        return None
     try:
         return filler.builder.build(numbers, stamp)
     except ValueError:
@@ -208,7 +222,8 @@ def _fillers(heading: list[str], table: Path, csv_map: CsvMap, report: CsvReport
         kind = type_name(entries[0][1].type)
         if kind not in store.fielddefs:
             raise BagError(
-                f'{topic}: unknown message type {kind!r}{did_you_mean(kind, store.fielddefs)}'
+                f'{csv_map.source}: {topic}: unknown message type '
+                f'{kind!r}{did_you_mean(kind, store.fielddefs)}'
             )
         columns = tuple(column for _, column, _ in entries)
         fillers.append(
@@ -223,7 +238,7 @@ def _fillers(heading: list[str], table: Path, csv_map: CsvMap, report: CsvReport
                     [column.field for column in columns],
                     csv_map.constants.get(topic, {}),
                     columns[0].frame_id,
-                    topic,
+                    f'{csv_map.source}: {topic}',
                 ),
             )
         )
@@ -231,22 +246,31 @@ def _fillers(heading: list[str], table: Path, csv_map: CsvMap, report: CsvReport
 
 
 def _find_column(name: str, heading: list[str], table: Path, csv_map: CsvMap) -> int:
-    if name in heading:
+    if heading.count(name) == 1:
         return heading.index(name)
+    if name in heading:
+        raise BagError(f'{table}: column {name!r} stands there twice; rename one of them')
+    if not heading:
+        raise BagError(f'{table}: no heading: expected a line with the names of the columns')
     if len(heading) < 2:
-        found = heading[0][:80] if heading else ''
         raise BagError(
             f'{table}: expected columns separated by {csv_map.separator!r}, found one: '
-            f'{found!r}; set separator in the map'
+            f'{heading[0][:80]!r}; set separator in the map'
         )
     raise BagError(
-        f'{table}: no column {name!r}{did_you_mean(name, heading)} There are: {", ".join(heading)}'
+        f'{table}: no column {name!r}{did_you_mean(name, heading)} '
+        f'(there are {", ".join(heading)[:300]})'
     )
 
 
 def _number(cell: str, decimal: str) -> float:
+    if decimal != '.':
+        # A dot would be a thousands separator then, and the number a thousandth of what it is.
+        cell = cell.replace('.', ' ').replace(decimal, '.')
+    if '_' in cell or not cell.isascii():  # numbers in Python source only
+        return math.nan
     try:
-        number = float(cell.replace(decimal, '.') if decimal != '.' else cell)
+        number = float(cell)
     except ValueError:
         return math.nan
     return number if math.isfinite(number) else math.nan
@@ -258,7 +282,7 @@ def _time_reader(time: TimeColumn) -> Callable[[str], int]:
         factor = Decimal(10) ** TIME_UNITS[time.format]
         return lambda cell: int(Decimal(cell) * factor)
     zone = zone_of(time.timezone)
-    epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
+    newest = 0
 
     def read(cell: str) -> int:
         moment = (
@@ -266,16 +290,30 @@ def _time_reader(time: TimeColumn) -> Callable[[str], int]:
             if time.format == 'iso'
             else datetime.strptime(cell, time.format)
         )
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=zone)
-        since = moment - epoch
-        # Whole numbers: a float would lose the last 100 ns of today's times.
-        return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
+        nonlocal newest
+        if moment.tzinfo is not None:
+            return _nanoseconds_of(moment)
+        moment = moment.replace(tzinfo=zone)
+        stamp = _nanoseconds_of(moment)
+        if stamp < newest and zone is not timezone.utc:
+            # Perhaps the second pass of the hour that comes twice when clocks are set back.
+            second = _nanoseconds_of(moment.replace(fold=1))
+            stamp = second if second >= newest else stamp
+        newest = max(newest, stamp)
+        return stamp
 
     return read
 
 
+def _nanoseconds_of(moment: datetime) -> int:
+    since = moment - _EPOCH
+    # Whole numbers: a float would lose the last 100 ns of today's times.
+    return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
+
+
 def _refuse_to_overwrite(output: Path, overwrite: bool) -> None:
+    if output.is_symlink():
+        raise BagError(f'{output}: exists and is a link, which is not replaced; name its target')
     if not output.exists():
         return
     if not overwrite:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _HEADER = 'std_msgs/msg/Header'
 _LARGEST_INDEX = 10_000
 
+LATEST_HEADER_NS = 2**31 * 10**9 - 1
+"""A header's seconds have 32 bits with a sign."""
+
 Tree = dict[Any, Any]
 """Field names (or indices) to trees or to values."""
 
@@ -58,7 +61,7 @@ class MessageBuilder:
         self._where = where
         self._paths = [self._steps(path) for path in paths]
         self._constants = [(self._steps(path), value) for path, value in constants.items()]
-        self._has_header = any(
+        self.has_header = any(
             name == 'header' and kind == (Nodetype.NAME, _HEADER)
             for name, kind in store.fielddefs[type_name][1]
         )
@@ -84,14 +87,14 @@ class MessageBuilder:
             _put(tree, steps, value)
         for steps, number in zip(self._paths, numbers, strict=True):
             _put(tree, steps, number)
-        if self._has_header:
+        if self.has_header:
             header = tree.setdefault('header', {})
             header['stamp'] = {'sec': stamp_ns // 10**9, 'nanosec': stamp_ns % 10**9}
             header.setdefault('frame_id', self._frame_id)
         try:
             message = self._message(self._type, tree)
             return bytes(self._store.serialize_cdr(message, self._type))
-        except (struct.error, OverflowError, TypeError) as error:
+        except (struct.error, ArithmeticError, TypeError) as error:
             raise ValueError(str(error)) from error
 
     def _message(self, name: str, tree: Tree) -> Any:
@@ -113,7 +116,11 @@ class MessageBuilder:
             entries += [None] * (length - len(entries))
         made = [self._value(item, entry) for entry in entries]
         if item[0] == Nodetype.BASE and item[1][0] != 'string':
-            return np.array(made, dtype=_numpy_name(str(item[1][0])))
+            name = _numpy_name(str(item[1][0]))
+            with np.errstate(over='raise'):
+                return np.array(made, np.float64 if name.startswith('float') else name).astype(
+                    name
+                )
         return made
 
     def _steps(self, path: str) -> list[str | int]:

@@ -52,7 +52,9 @@ app = typer.Typer(
 BagPath = Annotated[
     Path,
     typer.Argument(
-        metavar='PATH', help='rosbag2 folder, .db3, .mcap or .zstd file, or ROS 1 .bag.'
+        metavar='PATH',
+        readable=False,
+        help='rosbag2 folder, .db3, .mcap or .zstd file, or ROS 1 .bag.',
     ),
 ]
 Namespace = Annotated[
@@ -96,7 +98,8 @@ def info(
 def situations(
     path: BagPath,
     output: Annotated[
-        Path, typer.Option('--output', '-o', metavar='FILE.npz', help='File to write.')
+        Path,
+        typer.Option('--output', '-o', metavar='FILE.npz', readable=False, help='File to write.'),
     ],
     config: Annotated[str, typer.Option(metavar='FILE', help=CONFIG_HELP)],
     namespace: Namespace = '',
@@ -151,7 +154,9 @@ def situations(
 
 @app.command('from-csv', epilog=FROM_CSV_EXAMPLES)
 def from_csv(
-    table: Annotated[Path, typer.Argument(metavar='CSV', help='Table with a heading.')],
+    table: Annotated[
+        Path, typer.Argument(metavar='CSV', readable=False, help='Table with a heading.')
+    ],
     map_file: Annotated[
         str,
         typer.Option(
@@ -161,7 +166,10 @@ def from_csv(
         ),
     ],
     output: Annotated[
-        Path, typer.Option('--output', '-o', metavar='BAG', help='Folder of the new bag.')
+        Path,
+        typer.Option(
+            '--output', '-o', metavar='BAG', readable=False, help='Folder of the new bag.'
+        ),
     ],
     storage: Annotated[
         str, typer.Option(metavar='WORD', help=f'Storage of the bag: {" or ".join(STORAGES)}.')
@@ -180,6 +188,8 @@ def from_csv(
 
 def _find_map(name: str) -> Path:
     path = Path(name)
+    if path.parent != Path():  # a shipped one is named without a folder
+        return path
     shipped = config_folder() / 'csv' / f'{name.removesuffix(".yaml")}.yaml'
     if path.is_file() or not shipped.is_file():
         return path
