@@ -74,23 +74,41 @@ def test_what_could_not_be_read_is_not_written(manifest):
         {'window_length': 0},
         {'activities': manifest.activities * 2},
         {'event_vocabulary': ('a',)},
+        {'robot': 'red \x1b[31m'},
+        {'signals': (ManifestSignal('a', 'm', 1.0, 1.0, 0.5),)},
+        {'signals': (ManifestSignal('a', 'm', -1e308, 1e308, 0.5),)},
+        {'signals': (ManifestSignal('a', 'm', 0.0, 1.0, 0.0),)},
     ):
         with pytest.raises(PolicyError, match='manifest'):
             dataclasses.replace(manifest, **change).to_json()
 
 
-names = st.text(st.characters(exclude_categories=['Cs']), min_size=1, max_size=8)
+names = st.text(st.characters(exclude_categories=['Cs']), min_size=1, max_size=8).filter(
+    str.isprintable
+)
 numbers = st.floats(-1e6, 1e6)
 
 
-@given(st.lists(names, min_size=1, max_size=4, unique=True), numbers, numbers, names)
-def test_any_names_and_numbers_survive(signals, low, high, robot):
+@given(st.lists(names, min_size=1, max_size=4, unique=True), numbers, st.floats(1e-3, 1e6), names)
+def test_any_names_and_numbers_survive(signals, low, width, robot):
     full = Manifest(
         robot=robot,
-        signals=tuple(ManifestSignal(name, robot, low, high, 0.1) for name in signals),
+        signals=tuple(ManifestSignal(name, robot, low, low + width, 0.1) for name in signals),
         window_length=4,
         tick_period_s=0.1,
         activities=(ThinkingActivity('a', 'Title', 'Do.'),),
         inputs=input_specs(4, len(signals), 0, 0),
     )
     assert manifest_from_json(full.to_json(), 'x') == full
+
+
+@pytest.mark.parametrize('place', ['tick_period_s', 'metrics', 'threshold'])
+def test_a_whole_number_beyond_any_float_is_refused(manifest, place):
+    values = json.loads(manifest.to_json())
+    target = {'metrics': values['metrics'], 'threshold': values['activities'][0]}.get(
+        place, values
+    )
+    target['f1' if place == 'metrics' else place] = 10**400
+    with pytest.raises(PolicyError, match='x: manifest') as caught:
+        manifest_from_json(json.dumps(values), 'x')
+    assert len(str(caught.value)) < 300

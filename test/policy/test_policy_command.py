@@ -105,3 +105,22 @@ def test_every_help_has_an_example(say, command):
     code, out, _ = say(command, '--help')
     assert code == 0
     assert f'thinking-policy policy {command}' in out
+
+
+def test_a_folder_that_cannot_be_made_is_said_in_one_line(say, tmp_path):
+    (tmp_path / 'file').write_text('')
+    code, _, err = say('keygen', '-o', tmp_path / 'file' / 'keys')
+    assert code == 2
+    assert err.count('\n') == 1
+    assert 'cannot be written: Not a directory' in err
+
+
+def test_a_signature_that_cannot_be_put_in_place_leaves_nothing(say, write_policy, tmp_path):
+    say('keygen', '-o', tmp_path)
+    policy = write_policy()
+    (policy.parent / f'{policy.name}.sig').mkdir()
+    before = sorted(policy.parent.iterdir())
+    code, _, err = say('sign', policy, '--key', tmp_path / 'policy_private.pem')
+    assert code == 2
+    assert 'cannot be written' in err
+    assert sorted(policy.parent.iterdir()) == before

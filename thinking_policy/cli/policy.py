@@ -51,14 +51,16 @@ app = typer.Typer(
     help='Show, verify and sign policy files, make keys.',
 )
 
-File = Annotated[Path, typer.Argument(metavar='FILE', help='Policy file (.onnx).')]
+File = Annotated[Path, typer.Argument(metavar='FILE', readable=False, help='Policy file (.onnx).')]
 
 
 @app.command(epilog=SHOW_EXAMPLES)
 def show(
     file: Annotated[
         Path | None,
-        typer.Argument(metavar='[FILE]', help='Policy file; default: the bundled one.'),
+        typer.Argument(
+            metavar='[FILE]', readable=False, help='Policy file; default: the bundled one.'
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option('--json', help='Print the manifest as one JSON object.')
@@ -87,7 +89,11 @@ def verify(
     file: File,
     key: Annotated[
         Path | None,
-        typer.Option(metavar='PUB', help='Public key (PEM): the signature must belong to it.'),
+        typer.Option(
+            metavar='PUB',
+            readable=False,
+            help='Public key (PEM): the signature must belong to it.',
+        ),
     ] = None,
     config: Annotated[
         str,
@@ -117,7 +123,9 @@ def verify(
 @app.command(epilog=SIGN_EXAMPLES)
 def sign(
     file: File,
-    key: Annotated[Path, typer.Option(metavar='PRIV', help='Private Ed25519 key (PEM).')],
+    key: Annotated[
+        Path, typer.Option(metavar='PRIV', readable=False, help='Private Ed25519 key (PEM).')
+    ],
 ) -> None:
     """Write the signature beside a policy file; replace one that is there."""
     manifest = read_manifest(file)  # so that nothing else gets signed by mistake
@@ -127,11 +135,13 @@ def sign(
 @app.command(epilog=KEYGEN_EXAMPLES)
 def keygen(
     output: Annotated[
-        Path, typer.Option('-o', '--output', metavar='DIR', help='Folder for the two files.')
+        Path,
+        typer.Option(
+            '-o', '--output', metavar='DIR', readable=False, help='Folder for the two files.'
+        ),
     ] = Path(),
 ) -> None:
     """Make a key pair: the private one signs, the public one goes to the robots."""
-    output.mkdir(parents=True, exist_ok=True)
     private, public = output / PRIVATE_KEY, output / PUBLIC_KEY
     write_key_pair(private, public)
     print(f'{private}: private key, for signing; keep it off the robots')

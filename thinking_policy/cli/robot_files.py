@@ -26,7 +26,11 @@ def find_configuration(name: str) -> Path:
         path = config_folder() / (
             f'robots/{name.removesuffix(".yaml")}.yaml' if name else 'policy.yaml'
         )
-    if not path.is_file():
+    try:
+        found = path.is_file()
+    except OSError as error:
+        raise ThinkingPolicyError(f'--config {name}: {error.strerror}') from error
+    if not found:
         shipped = ', '.join(robots()) or 'none'
         raise ThinkingPolicyError(f'--config {name}: no such file; shipped robots: {shipped}')
     return path.absolute()

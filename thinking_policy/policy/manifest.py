@@ -165,7 +165,9 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     if dataclasses.is_dataclass(hint):
         return _build(hint, value, where)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = float(value) if abs(value) < 2**1023 else math.inf
+    if isinstance(value, str) and not value.isprintable():
+        raise PolicyError(f'{where}: expected printable text, found {value!r:.80}')
     if (
         not isinstance(value, hint)
         or isinstance(value, bool)
@@ -187,6 +189,14 @@ def _check(manifest: Manifest, where: str) -> None:
             f'{where}: expected window_length >= 1 and tick_period_s > 0, found '
             f'{manifest.window_length} and {manifest.tick_period_s}'
         )
+    for signal in manifest.signals:
+        width = signal.nominal_high - signal.nominal_low
+        if not (0 < width < math.inf and signal.period_s > 0):
+            raise PolicyError(
+                f'{where}.signals: {signal.name:.80}: expected nominal_low < nominal_high and '
+                f'period_s > 0, found {signal.nominal_low}...{signal.nominal_high} and '
+                f'{signal.period_s}'
+            )
     if bool(manifest.event_vocabulary) != (manifest.recent_events > 0):
         raise PolicyError(
             f'{where}: {len(manifest.event_vocabulary)} event codes do not go with '

@@ -36,9 +36,6 @@ def write_key_pair(private_key: Path, public_key: Path) -> None:
         PolicyError: One of the files is there already, or can't be written.
     """
     serialization, keys = _cryptography()
-    for path in (private_key, public_key):
-        if path.exists():
-            raise PolicyError(f'{path}: exists already; a key is never overwritten')
     private = keys.Ed25519PrivateKey.generate()
     secret = private.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
@@ -47,6 +44,10 @@ def write_key_pair(private_key: Path, public_key: Path) -> None:
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
     )
     try:
+        for path in (private_key, public_key):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path.exists():
+                raise PolicyError(f'{path}: exists already; a key is never overwritten')
         # Created with its mode, so that it is never readable by others, not even briefly.
         handle = os.open(private_key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, 'wb') as file:
@@ -67,8 +68,11 @@ def sign_file(path: Path, private_key: Path) -> Path:
     target = signature_path(path)
     temporary = target.with_name(target.name + '.new')
     try:
-        temporary.write_bytes(signature)
-        temporary.replace(target)
+        try:
+            temporary.write_bytes(signature)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise PolicyError(f'{target}: cannot be written: {error.strerror}') from error
     return target
