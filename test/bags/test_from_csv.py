@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import resource
 from pathlib import Path
 
 import pytest
@@ -344,3 +345,16 @@ def test_a_bag_that_is_the_working_folder_is_replaced(convert, tmp_path, monkeyp
     csv_map = load_csv_map(tmp_path / 'map.yaml')
     bag_from_csv(tmp_path / 'table.csv', csv_map, Path(), overwrite=True)
     assert rows_of(path, messages) == [(SECOND, 2.0)]
+
+
+@pytest.mark.parametrize('storage', ['sqlite3', 'mcap'])
+def test_a_full_disk_is_the_outputs_and_leaves_nothing(storage, convert, tmp_path):
+    table = 't;x\n' + ''.join(f'{i};1\n' for i in range(500))
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, limits[1]))
+    try:
+        with pytest.raises(BagError, match=r'/made: (cannot be written|File too large)'):
+            convert(table, short_map(), storage=storage)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ['map.yaml', 'table.csv']

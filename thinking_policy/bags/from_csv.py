@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import math
 import sqlite3
 import tempfile
@@ -115,7 +116,9 @@ def bag_from_csv(
                 output.rename(Path(folder) / 'replaced')
             made.rename(output)
     except OSError as error:
-        raise BagError(f'{error.filename or table}: {error.strerror or error}') from error
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+        place = output if full else error.filename or table
+        raise BagError(f'{place}: {error.strerror or error}') from error
     except (sqlite3.Error, WriterError) as error:
         raise BagError(f'{output}: cannot be written: {error}') from error
     except (UnicodeError, LookupError, csv.Error) as error:
