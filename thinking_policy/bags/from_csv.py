@@ -12,21 +12,17 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
-from decimal import Decimal
 from pathlib import Path
 from typing import Literal
 
 from rosbags.rosbag2 import StoragePlugin, Writer, WriterError
 from rosbags.typesys import Stores, get_typestore
 
+from thinking_policy.bags.csv_cells import number_in, time_reader
 from thinking_policy.bags.csv_map import (
-    TIME_UNITS,
     Column,
     CsvMap,
-    TimeColumn,
     did_you_mean,
-    zone_of,
 )
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.message_building import LATEST_HEADER_NS, MessageBuilder
@@ -36,7 +32,6 @@ from thinking_policy.bags.storage import LATEST_NS
 STORAGES = ('sqlite3', 'mcap')
 # The metadata version of Iron and Jazzy; later releases read it too.
 _METADATA_VERSION: Literal[8] = 8
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _UNMEASURED = ('', 'nan', 'na', 'null', 'none', '-')
 
 
@@ -142,7 +137,7 @@ def _write(
     time_place = _find_column(csv_map.time.column, heading, table, csv_map)
     store = get_typestore(Stores.ROS2_JAZZY)
     fillers = _fillers(heading, table, csv_map, report)
-    read_time = _time_reader(csv_map.time)
+    read_time = time_reader(csv_map.time)
     with Writer(made, version=_METADATA_VERSION, storage_plugin=plugin) as writer:
         connections = {
             filler.topic: writer.add_connection(
@@ -189,7 +184,7 @@ def _message(
     numbers = []
     for place, column, name in zip(filler.places, filler.columns, filler.names, strict=True):
         cell = row[place].strip()
-        number = _number(cell, csv_map.decimal)
+        number = number_in(cell, csv_map.decimal)
         if math.isnan(number):
             empty = cell.lower() in _UNMEASURED
             problems[f'cells of {name} that are {"empty" if empty else "no number"}'] += 1
@@ -264,54 +259,6 @@ def _find_column(name: str, heading: list[str], table: Path, csv_map: CsvMap) ->
         f'{table}: no column {name!r}{did_you_mean(name, heading)} '
         f'(there are {", ".join(heading)[:300]})'
     )
-
-
-def _number(cell: str, decimal: str) -> float:
-    if decimal != '.':
-        # A dot would be a thousands separator then, and the number a thousandth of what it is.
-        cell = cell.replace('.', ' ').replace(decimal, '.')
-    if '_' in cell or not cell.isascii():  # numbers in Python source only
-        return math.nan
-    try:
-        number = float(cell)
-    except ValueError:
-        return math.nan
-    return number if math.isfinite(number) else math.nan
-
-
-def _time_reader(time: TimeColumn) -> Callable[[str], int]:
-    """Return what turns a cell into nanoseconds since 1970."""
-    if time.format in TIME_UNITS:
-        factor = Decimal(10) ** TIME_UNITS[time.format]
-        return lambda cell: int(Decimal(cell) * factor)
-    zone = zone_of(time.timezone)
-    newest = 0
-
-    def read(cell: str) -> int:
-        moment = (
-            datetime.fromisoformat(cell)
-            if time.format == 'iso'
-            else datetime.strptime(cell, time.format)
-        )
-        nonlocal newest
-        if moment.tzinfo is not None:
-            return _nanoseconds_of(moment)
-        moment = moment.replace(tzinfo=zone)
-        stamp = _nanoseconds_of(moment)
-        if stamp < newest and zone is not timezone.utc:
-            # Perhaps the second pass of the hour that comes twice when clocks are set back.
-            second = _nanoseconds_of(moment.replace(fold=1))
-            stamp = second if second >= newest else stamp
-        newest = max(newest, stamp)
-        return stamp
-
-    return read
-
-
-def _nanoseconds_of(moment: datetime) -> int:
-    since = moment - _EPOCH
-    # Whole numbers: a float would lose the last 100 ns of today's times.
-    return (since.days * 86_400 + since.seconds) * 10**9 + since.microseconds * 1_000
 
 
 def _refuse_to_overwrite(output: Path, overwrite: bool) -> None:
