@@ -21,7 +21,8 @@ def progress(title: str) -> Iterator[None]:
     print(f'set up: {title} …', end='', flush=True, file=sys.stderr)
     try:
         yield
-    except BaseException:
-        print(' failed', file=sys.stderr)
+    except BaseException as error:
+        word = 'interrupted' if isinstance(error, KeyboardInterrupt) else 'failed'
+        print(f' {word}', file=sys.stderr)
         raise
     print(f' {time.monotonic() - started:.0f} s', file=sys.stderr)

@@ -28,6 +28,7 @@ from pathlib import Path
 from reporting import SetupError, progress
 from requirements import distribution_name, normalise, read_extras, read_requirements
 from ros_wheels import BUILD_WHEELS_OF_DISTRO, repair_cmake_targets, ros_wheels
+from sources import contents_of, link_sources
 from system_packages import install_system_packages
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,7 +44,6 @@ FOREIGN_VARIABLES = """
     MAKEFLAGS MAKELEVEL MFLAGS ROS_DISTRO ROS_PYTHON_VERSION ROS_VERSION RMW_IMPLEMENTATION
     _ROS_WHEELS_BOOTSTRAP_COMPLETE
 """.split()
-LINKED = ('thinking_policy', 'launch', 'config')  # source folders whose files are linked
 BUILT_FROM = ('CMakeLists.txt', 'package.xml', 'msg', 'scripts')
 # The results of these stages are gone or stale once the first has been done again.
 VOIDED_BY = {'venv': ('ros', 'packages', 'build'), 'ros': ('build',)}
@@ -60,7 +60,7 @@ def main() -> int:
         print(f'set up: {error}', file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print('\nset up: interrupted; the next run goes on from here', file=sys.stderr)
+        print('set up: interrupted; the next run goes on from here', file=sys.stderr)
         return 130
     return 0
 
@@ -124,11 +124,11 @@ class Setup:
         self.stage(
             'build',
             'messages and code (colcon)',
-            contents_of(BUILT_FROM),
+            contents_of(ROOT, BUILT_FROM),
             self.build,
             lambda: (self.site_packages / 'thinking_policy' / 'msg' / '__init__.py').exists(),
         )
-        self.link_sources()
+        link_sources(ROOT, self.site_packages, self.venv / 'share' / 'thinking_policy')
 
     def stage(
         self,
@@ -218,32 +218,6 @@ class Setup:
             ],
         )
 
-    def link_sources(self) -> None:
-        """Link source files that came since the build and drop links to those that went.
-
-        This is what colcon's `--symlink-install` does, without its 20 s of CMake.
-        """
-        wanted = {}
-        for folder in LINKED:
-            base = (
-                self.site_packages
-                if folder == 'thinking_policy'
-                else self.venv / 'share' / 'thinking_policy'
-            )
-            for source in source_files(ROOT / folder):
-                wanted[base / source.relative_to(ROOT)] = source
-        for link, source in wanted.items():
-            if not (link.is_symlink() and link.readlink() == source):
-                link.parent.mkdir(parents=True, exist_ok=True)
-                if link.is_dir() and not link.is_symlink():
-                    raise SetupError(f'{link} is a folder where a link to {source} belongs')
-                link.unlink(missing_ok=True)
-                link.symlink_to(source)
-        for base in (self.site_packages / 'thinking_policy', self.venv / 'share/thinking_policy'):
-            for link in base.rglob('*'):
-                if link.is_symlink() and not link.exists():
-                    link.unlink()
-
     # What they need ------------------------------------------------------------------------
 
     def pip_install(self, log: str, requirements: list[str]) -> None:
@@ -311,26 +285,6 @@ class Setup:
                 f'{Path(command[0]).name} failed with exit code {code}:\n{lines}\n'
                 f'  whole log: {path}'
             )
-
-
-def contents_of(names: tuple[str, ...]) -> list[list[str]]:
-    """Return [relative path, hash] of each file under these names."""
-    result = []
-    for name in names:
-        path = ROOT / name
-        for file in [path] if path.is_file() else source_files(path):
-            if file.suffix not in ('.py', '.sh'):  # scripts/ also holds this very file
-                digest = hashlib.sha256(file.read_bytes()).hexdigest()
-                result.append([str(file.relative_to(ROOT)), digest])
-    return result
-
-
-def source_files(folder: Path) -> Iterator[Path]:
-    """Yield the files below `folder`, sorted, without Python's caches."""
-    for parent, folders, files in os.walk(folder):
-        folders[:] = sorted(name for name in folders if name != '__pycache__')
-        for name in sorted(files):
-            yield Path(parent) / name
 
 
 @contextlib.contextmanager

@@ -96,17 +96,20 @@ def test_children_see_nothing_of_a_sourced_ros(setup, monkeypatch):
     assert variables['PATH'].startswith(f'{setup.venv}/bin:')
 
 
-def test_new_sources_are_linked_and_removed_ones_go(environment, setup, monkeypatch, tmp_path):
-    root = tmp_path / 'checkout'
+def test_new_sources_are_linked_and_removed_ones_go(scripts, tmp_path):
+    sources = importlib.import_module('sources')
+    root, site_packages, share = tmp_path / 'checkout', tmp_path / 'site', tmp_path / 'share'
     module = root / 'thinking_policy' / 'room' / 'new.py'
     module.parent.mkdir(parents=True)
     module.write_text('')
-    monkeypatch.setattr(environment, 'ROOT', root)
-    setup.link_sources()
-    link = setup.site_packages / 'thinking_policy' / 'room' / 'new.py'
+    (root / 'config').mkdir()
+    (root / 'config' / 'robot.yaml').write_text('')
+    sources.link_sources(root, site_packages, share)
+    link = site_packages / 'thinking_policy' / 'room' / 'new.py'
     assert link.resolve() == module
+    assert (share / 'config' / 'robot.yaml').is_symlink()
     module.unlink()
-    setup.link_sources()
+    sources.link_sources(root, site_packages, share)
     assert not link.is_symlink()
 
 
