@@ -19,7 +19,7 @@ import numpy as np
 from thinking_policy.situation import Event, Situation
 
 _LITTLE_ENDIAN = b'\x00\x01\x00\x00'
-_LARGEST_FLOAT32 = 3.4e38
+_LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 _pack_float = struct.Struct('<f').pack_into
 _pack_floats = struct.Struct('<ff').pack_into
 _pack_flag = struct.Struct('<B').pack_into
@@ -190,4 +190,4 @@ class ActivationsWriter:
 
 def float32_or_nan(value: float) -> float:
     """Return a number that a float32 can hold; NaN where it would overflow."""
-    return value if -_LARGEST_FLOAT32 < value < _LARGEST_FLOAT32 else math.nan
+    return value if -_LARGEST_FLOAT32 <= value <= _LARGEST_FLOAT32 else math.nan
