@@ -80,6 +80,7 @@ class PolicyNode(LifecycleNode):
             self._policy = self._load_policy()
             self._outputs = Outputs(self)
         except Exception as error:
+            self.close()
             return self._refuse('not configured', error)
         return super().on_configure(state)
 
