@@ -13,7 +13,10 @@ from thinking_policy.ros.sequence_gaps import SequenceGaps
 def lost(numbers, publishers=1):
     gaps = SequenceGaps(lambda: publishers)
     for number in numbers:
-        gaps.see(number)
+        gaps.see([number])
+    at_once = SequenceGaps(lambda: publishers)
+    at_once.see(numbers)
+    assert at_once.lost == gaps.lost
     return gaps.lost
 
 
@@ -41,6 +44,10 @@ def test_a_middleware_without_numbers_counts_nothing():
     assert lost([2**64 - 1] * 5) == 0
 
 
+def test_a_middleware_that_knows_no_numbers_counts_nothing():
+    assert lost([None, None]) == 0
+
+
 def test_a_jump_of_numbers_is_another_publisher():
     assert lost([1, 2, 10_000_000, 10_000_001]) == 0
 
@@ -54,13 +61,13 @@ def test_the_sum_over_two_publishers_is_right_once_both_were_heard(sent, offset)
     numbers = [1, offset]
     gaps = SequenceGaps(lambda: 2)
     for number in numbers:
-        gaps.see(number)
+        gaps.see([number])
     dropped = [0, 0]  # since the last one of this publisher that arrived
     counted = 0
     for who, arrives in sent:
         numbers[who] += 1
         if arrives:
-            gaps.see(numbers[who])
+            gaps.see([numbers[who]])
             counted += dropped[who]
             dropped[who] = 0
         else:
@@ -68,7 +75,7 @@ def test_the_sum_over_two_publishers_is_right_once_both_were_heard(sent, offset)
     # a loss is known once something comes after it, and whose it was may take one more
     for who in (0, 1, 0, 1):
         numbers[who] += 1
-        gaps.see(numbers[who])
+        gaps.see([numbers[who]])
         counted += dropped[who]
         dropped[who] = 0
     assert gaps.lost == counted

@@ -10,7 +10,7 @@ the executor wait for them, and their queues are made large enough for what come
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +24,9 @@ from thinking_policy.ros.middleware_events import SILENT_SUBSCRIPTION, EndpointE
 from thinking_policy.ros.sequence_gaps import SequenceGaps
 from thinking_policy.situation import MessageType, SituationError, TopicRequest
 
-Deliver = Callable[[str, bytes, int, int], None]
+# topic, serialized messages, receive times, times of arrival
+Deliver = Callable[[str, Sequence[bytes], Sequence[int], Sequence[int]], None]
+Taken = tuple[bytes, dict[str, Any]]
 Bind = Callable[[str, MessageType], None]
 
 SMALLEST_DEPTH = 32
@@ -163,7 +165,8 @@ class Receiver:
         """Hand over all queued messages.
 
         Args:
-            deliver: Called with topic, serialized message, receive time and time of arrival.
+            deliver: Called with a topic's serialized messages, their receive times and times
+                of arrival.
             stamp_ns: Receive time under sim time; None: the middleware's wall time.
         """
         for link in self._links:
@@ -172,9 +175,10 @@ class Receiver:
             if link.previous is not None:
                 self._drain_growing(link, deliver, stamp_ns)
                 continue
-            count = _take_all(link, link.subscription, deliver, stamp_ns)
-            if 2 * count >= link.status.depth and not link.fixed_depth:
-                self._grow(link, 4 * count)
+            queued = _queued(link.subscription)
+            _hand_over(link, queued, deliver, stamp_ns)
+            if 2 * len(queued) >= link.status.depth and not link.fixed_depth:
+                self._grow(link, 4 * len(queued))
 
     def poll(self, now_s: float | None = None) -> list[str]:
         """Look at what is not a message: rates, events of the middleware, missing types.
@@ -267,16 +271,14 @@ class Receiver:
         fresh: dict[tuple[int, int], tuple[bytes, dict[str, Any]]] = {}
         keys: set[tuple[int, int]] = set()
         for subscription in (link.previous, link.subscription):
-            queued = 0
-            for raw, info in _queued(subscription):
-                queued += 1
+            queued = _queued(subscription)
+            for raw, info in queued:
                 key = (info['source_timestamp'], info['publication_sequence_number'] or 0)
                 keys.add(key)
                 if key not in link.taken:  # what came between the two was taken from the new one
                     fresh.setdefault(key, (raw, info))
         # In order: the old queue may have lost what the new one has.
-        for key in sorted(fresh):
-            _hand_over(link, *fresh[key], deliver, stamp_ns)
+        _hand_over(link, [fresh[key] for key in sorted(fresh)], deliver, stamp_ns)
         link.taken = frozenset(keys)
         if not matched:
             link.drains_alone = 0
@@ -289,53 +291,29 @@ class Receiver:
             link.status.grown += 1
 
 
-def _take_all(
-    link: _Link, subscription: Subscription, deliver: Deliver, stamp_ns: int | None
-) -> int:
-    """Hand over what is queued and return how many there were; see `Receiver.drain`.
-
-    The node's innermost loop, so without the steps of `_queued` and `_hand_over`.
-    """
-    topic, kind, see = link.request.topic, subscription.msg_type, link.gaps.see
-    count = 0
+def _queued(subscription: Subscription) -> list[Taken]:
+    """Take what is queued, serialized and with its info: at most twice the queue's length."""
+    kind, queued = subscription.msg_type, []
     with subscription.handle:
         take = subscription.handle.take_message
         for _ in range(2 * subscription.qos_profile.depth):
             taken = take(kind, True)
             if taken is None:
                 break
-            raw, info = taken
-            number = info['publication_sequence_number']
-            if number is not None:
-                see(number)
-            arrived_ns = info['received_timestamp'] or time.time_ns()
-            deliver(topic, raw, stamp_ns or arrived_ns, arrived_ns)
-            count += 1
-    link.status.received += count
-    return count
-
-
-def _queued(subscription: Subscription) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    """Take what is queued, serialized and with its info: at most twice the queue's length."""
-    kind = subscription.msg_type
-    with subscription.handle:
-        take = subscription.handle.take_message
-        for _ in range(2 * subscription.qos_profile.depth):
-            taken = take(kind, True)
-            if taken is None:
-                return
-            yield taken
+            queued.append(taken)
+    return queued
 
 
 def _hand_over(
-    link: _Link, raw: bytes, info: dict[str, Any], deliver: Deliver, stamp_ns: int | None
+    link: _Link, queued: Sequence[Taken], deliver: Deliver, stamp_ns: int | None
 ) -> None:
-    number = info['publication_sequence_number']
-    if number is not None:
-        link.gaps.see(number)
-    arrived_ns = info['received_timestamp'] or time.time_ns()
-    deliver(link.request.topic, raw, stamp_ns or arrived_ns, arrived_ns)
-    link.status.received += 1
+    if not queued:
+        return
+    link.gaps.see([info['publication_sequence_number'] for _, info in queued])
+    arrivals = [info['received_timestamp'] or time.time_ns() for _, info in queued]
+    received = arrivals if stamp_ns is None else [stamp_ns] * len(queued)
+    deliver(link.request.topic, [raw for raw, _ in queued], received, arrivals)
+    link.status.received += len(queued)
 
 
 def _take_events(link: _Link) -> None:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 # A stream of numbers that jumps by more than this is another publisher, not a loss.
 LARGEST_GAP = 1_000_000
@@ -29,14 +29,21 @@ class SequenceGaps:
         self._publishers = publishers
         self._last: list[int] = []  # of each stream; the one heard last stands last
 
-    def see(self, number: int) -> None:
-        """Take the number of the next message; its publisher began at 1."""
+    def see(self, numbers: Sequence[int | None]) -> None:
+        """Take the numbers of the next messages, in order; each publisher began at 1.
+
+        None and the largest number stand for a middleware that doesn't number messages.
+        """
+        last, count = self._last, len(numbers)
+        if len(last) == 1 and numbers[0] == last[0] + 1 and numbers[-1] == last[0] + count:
+            last[0] = numbers[-1]  # nearly always
+            return
+        for number in numbers:
+            if number is not None and number < _UNSUPPORTED:
+                self._see(number)
+
+    def _see(self, number: int) -> None:
         last = self._last
-        if len(last) == 1 and number == last[0] + 1:  # nearly always
-            last[0] = number
-            return
-        if number >= _UNSUPPORTED:  # this middleware doesn't number messages
-            return
         publishers = max(self._publishers(), 1)
         del last[:-publishers]  # of publishers that went away
         before = max((n for n in last if n < number), default=None)

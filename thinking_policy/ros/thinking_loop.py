@@ -129,7 +129,7 @@ class ThinkingLoop:
         if now_ns and (now_ns < self._last_ns or self._due(now_ns)):
             # Under sim time a message is received when the node takes it, as in a replay.
             simulated = self._node.get_clock().ros_time_is_active
-            self._receiver.drain(self._tracker.receive, now_ns if simulated else None)
+            self._receiver.drain(self._tracker.receive_all, now_ns if simulated else None)
             self._drained_ns = self._last_ns = now_ns
             for situation in self._tracker.advance(now_ns):
                 self._think(situation)

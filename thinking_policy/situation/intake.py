@@ -115,17 +115,19 @@ class Intake:
         """Say how messages are read from now on."""
         self._columns = columns
 
-    def receive(self, raw: bytes, received_ns: int, arrival_ns: int) -> None:
-        """Append a message; `arrival_ns` decides between equal receive times."""
-        self.counts.received += 1
+    def receive(
+        self, raws: Sequence[bytes], received_ns: Sequence[int], arrival_ns: Sequence[int]
+    ) -> None:
+        """Append messages; `arrival_ns` decides between equal receive times."""
+        self.counts.received += len(raws)
         if self._columns is None:
-            self.counts.unbound += 1
+            self.counts.unbound += len(raws)
             return
-        self.counts.pending += 1
-        self._raws.append(raw)
-        self._received.append(received_ns)
-        self._arrivals.append(arrival_ns)
-        self._bytes += len(raw)
+        self.counts.pending += len(raws)
+        self._raws += raws
+        self._received += received_ns
+        self._arrivals += arrival_ns
+        self._bytes += sum(map(len, raws))
         while len(self._raws) > 1 and (len(self._raws) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
             self._bytes -= len(self._raws.pop(0))
             del self._received[0], self._arrivals[0]

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -132,11 +132,22 @@ class SituationTracker:
             arrival_ns: When, on a finer clock, which decides between equal receive times: the
                 middleware's or the recorder's. None: the same.
         """
+        arrival_ns = received_ns if arrival_ns is None else arrival_ns
+        self.receive_all(topic, [raw], [received_ns], [arrival_ns])
+
+    def receive_all(
+        self,
+        topic: str,
+        raws: Sequence[bytes],
+        received_ns: Sequence[int],
+        arrival_ns: Sequence[int],
+    ) -> None:
+        """Take n messages of a topic at once; the arguments are those of `receive`, each [n]."""
         intake = self._intakes.get(topic)
         if intake is None:
-            self.counters.unknown_topic += 1
+            self.counters.unknown_topic += len(raws)
             return
-        intake.receive(raw, received_ns, received_ns if arrival_ns is None else arrival_ns)
+        intake.receive(raws, received_ns, arrival_ns)
 
     def advance(self, now_ns: int) -> list[Situation]:
         """Close the ticks that are due at `now_ns` and return their situations, oldest first.
