@@ -55,7 +55,7 @@ def readings(checkout, catalog, vendor_messages):
     """Return a function: robot file, (topic, message) pairs of one tick → readings by name."""
 
     def read(robot, pairs):
-        configuration = load_configuration(checkout / f'config/robots/{robot}.yaml')
+        configuration = load_configuration(checkout / f'config/robots/{robot}.yaml', '/fleet/r1')
         tracker = SituationTracker(configuration)
         types = {request.topic: request.type for request in tracker.requests}
         for topic, kind in types.items():
@@ -96,7 +96,7 @@ def robot_names():
 
 @pytest.mark.parametrize('robot', robot_names())
 def test_a_robot_file_has_the_seven_signals_and_only_fields_that_exist(robot, checkout, catalog):
-    configuration = load_configuration(checkout / f'config/robots/{robot}.yaml')
+    configuration = load_configuration(checkout / f'config/robots/{robot}.yaml', '/fleet/r1')
     assert configuration.names == SEVEN
     tracker = SituationTracker(configuration)
     assert len(tracker.requests) >= 3

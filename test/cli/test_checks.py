@@ -74,14 +74,14 @@ def test_a_broken_robot_file_fails_with_the_key(tmp_path):
     path.write_text(
         'thinking_policy:\n  ros__parameters:\n    tick_period: 0.5\n    signal_names: []\n'
     )
-    config, (finding,) = checks.check_configuration(str(path))
+    config, (finding,) = checks.check_configuration(str(path), '')
     # a name that no dataclass knows belongs to the node; the node refuses it
     assert config is not None or finding.status == FAIL
     path.write_text(
         'thinking_policy:\n  ros__parameters:\n    signal_names: [a]\n'
         '    signals: {a: {topik: x}}\n'
     )
-    config, (finding,) = checks.check_configuration(str(path))
+    config, (finding,) = checks.check_configuration(str(path), '')
     assert config is None
     assert "unknown key 'topik'" in finding.found
     assert "did you mean 'topic'" in finding.found
@@ -93,7 +93,7 @@ def test_a_signal_without_topic_is_a_note(tmp_path):
         'thinking_policy:\n  ros__parameters:\n    signal_names: [a]\n'
         '    signals: {a: {unit: m}}\n'
     )
-    _, findings = checks.check_configuration(str(path))
+    _, findings = checks.check_configuration(str(path), '')
     assert findings[1].status == NOTE
     assert findings[1].found.endswith('never heard: a')
 

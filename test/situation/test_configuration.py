@@ -170,3 +170,37 @@ def test_a_file_without_parameters_is_refused_by_name(tmp_path, text):
 def test_durations_in_nanoseconds_have_an_end():
     assert nanoseconds(0.1) == 100_000_000
     assert nanoseconds(math.inf) == nanoseconds(1e300) == 2**62
+
+
+@pytest.mark.parametrize(
+    ('section', 'namespace', 'reaches'),
+    [
+        ('thinking_policy', '', True),
+        ('thinking_policy', '/robot1', False),
+        ('/robot1/thinking_policy', '/robot1', True),
+        ('/robot1/thinking_policy', 'robot2', False),
+        ('/robot1/thinking_policy', None, True),
+        ('/**/thinking_policy', '', True),
+        ('/**/thinking_policy', '/fleet/robot1', True),
+        ('/*/thinking_policy', '/robot1', True),
+        ('/*/thinking_policy', '/fleet/robot1', False),
+        ('/**', '/fleet/robot1', True),
+        ('/fleet/**', '/fleet/robot1', True),
+        ('/fleet/**', '/other', False),
+    ],
+)
+def test_the_sections_that_ros_gives_the_node_count(section, namespace, reaches, tmp_path):
+    path = tmp_path / 'robot.yaml'
+    path.write_text(f'{section}:\n  ros__parameters:\n    window_length: 3\n')
+    if reaches:
+        assert load_configuration(path, namespace).window_length == 3
+    else:
+        with pytest.raises(SituationError, match=r'for the namespace /|found the sections'):
+            load_configuration(path, namespace)
+
+
+def test_a_power_of_ten_that_yaml_takes_for_text_is_explained():
+    with pytest.raises(
+        SituationError, match=r"f: tick_period_s: .* found '1e0'; YAML reads .*e\+3"
+    ):
+        configuration_from_mapping({'tick_period_s': '1e0'}, 'f')

@@ -132,3 +132,9 @@ def test_texts_become_codes():
     assert topic_code('  bumper hit\n') == 'bumper hit'
     assert topic_code(' \t') == ''
     assert topic_code('x' * 127 + '  y') == 'x' * 127
+
+
+def test_a_diagnostic_name_without_end_is_cut():
+    watch = DiagnosticWatch((), 10)
+    (event,) = watch.at([(1, 'x' * 5000, 2)])
+    assert event.source == 'x' * 128

@@ -21,15 +21,16 @@ def check_python() -> list[Finding]:
     return [Finding('python', OK, f'{version} at {sys.executable}')]
 
 
-def check_configuration(name: str) -> tuple[SituationConfig | None, list[Finding]]:
+def check_configuration(name: str, namespace: str) -> tuple[SituationConfig | None, list[Finding]]:
     """Return the configuration, if it can be read, and how its signals stand.
 
     Args:
         name: As `--config` takes it.
+        namespace: Of the node that shall read it.
     """
     try:
         path = find_configuration(name)
-        config = load_configuration(path)
+        config = load_configuration(path, namespace)
     except ThinkingPolicyError as error:
         return None, [
             Finding(

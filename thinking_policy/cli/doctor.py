@@ -63,7 +63,7 @@ def _examine(config_name: str, policy: Path | None, namespace: str) -> list[Find
     from thinking_policy.cli import checks, ros_checks
     from thinking_policy.cli.finding import FAIL
 
-    config, configuration = checks.check_configuration(config_name)
+    config, configuration = checks.check_configuration(config_name, namespace)
     ros = ros_checks.check_ros()
     findings = [
         *checks.check_python(),

@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe went away, such as `| head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except ThinkingPolicyError as error:
+    except (ThinkingPolicyError, OSError) as error:  # such as a full disk
         return _say(str(error), invocation)
     except ImportError as error:
         remedy = remedy_for_import(error)

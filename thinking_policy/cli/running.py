@@ -43,23 +43,29 @@ def carry_out(plan: Plan, duration_s: float, json_lines: bool) -> int:
         ThinkingPolicyError: The bag cannot be opened, the policy node cannot become active, or
             somebody publishes already what the source would publish.
     """
+    from thinking_policy.situation.configuration import load_configuration  # NumPy
+
+    load_configuration(plan.config, plan.namespace)  # said here in one line, not by a child
     coverage = _coverage(plan)
     os.environ.update(environment_for(plan, os.environ))
-    from thinking_policy.cli.listener import Listener  # after the environment is set: it joins ROS
+    with stop_on_signals() as stop:
+        # After the environment is set: it joins ROS.
+        from thinking_policy.cli.listener import Listener
 
-    listener = Listener(plan.namespace, details=not json_lines, started_here=True)
-    run = Run(plan, listener, choose_show(json_lines))
-    failures: list[Ended] = []
-    try:
-        with stop_on_signals() as stop:
+        listener = Listener(plan.namespace, details=not json_lines, started_here=True)
+        run = Run(plan, listener, choose_show(json_lines))
+        failures: list[Ended] = []
+        try:
             failures = run.follow(duration_s, stop)
             failures += run.processes.stop()
             run.show_output()
-    finally:
-        run.processes.stop()
-        run.show.close(_account(run.summary, coverage))
-        topic = listener.topic
-        listener.close()
+        finally:
+            run.processes.stop()
+            run.show.close(_account(run.summary, coverage))
+            topic = listener.topic
+            listener.close()
+        if stop.is_set() and not failures:
+            return 0  # whoever ended it so early doesn't want to know that nothing was heard
     return _verdict(failures, run.summary, topic)
 
 

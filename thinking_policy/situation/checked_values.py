@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import types
 import typing
 from collections.abc import Iterable, Mapping
@@ -27,7 +28,8 @@ def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> A
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise SituationError(f'{where}: expected {hint.__name__}, found {value!r}')
+        hint_at = '; YAML reads a power of ten as 1.0e+3' if _is_power_of_ten(value) else ''
+        raise SituationError(f'{where}: expected {hint.__name__}, found {value!r}{hint_at}')
     choices = meta.get('choices') or ()
     if choices and value not in choices:
         raise SituationError(
@@ -41,6 +43,12 @@ def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> A
         bounds = f'{"-inf" if low is None else low}...{"inf" if high is None else high}'
         raise SituationError(f'{where}: expected a number in {bounds}, found {value!r}')
     return value
+
+
+def _is_power_of_ten(value: Any) -> bool:
+    return (
+        isinstance(value, str) and re.fullmatch(r'[-+]?[\d.]+e[-+]?\d+', value, re.I) is not None
+    )
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

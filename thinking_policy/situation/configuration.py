@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import re
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -229,10 +230,15 @@ def configuration_from_mapping(values: Mapping[str, Any], source: str) -> Situat
     return config
 
 
-def load_parameters(path: Path) -> dict[str, Any]:
+def load_parameters(path: Path, namespace: str | None = None) -> dict[str, Any]:
     """Return the `ros__parameters` that a ROS parameter file gives the policy node.
 
-    Sections for `/**` and for the node's name, in any namespace, are merged in that order.
+    Sections for `/**` and for the node's name are merged in that order.
+
+    Args:
+        path: The file.
+        namespace: The node's, so that only the sections count that ROS would give it; None: the
+            sections of any namespace do.
 
     Raises:
         SituationError: Not readable, not YAML, or no parameters for the node.
@@ -242,7 +248,7 @@ def load_parameters(path: Path) -> dict[str, Any]:
     if isinstance(document, dict):
         sections = sorted(document, key=lambda name: str(name).strip('/') == NODE_NAME)
         for section in sections:
-            if str(section).split('/')[-1] in ('**', NODE_NAME):
+            if _is_for_the_node(str(section), namespace):
                 body = document[section]
                 values = body.get('ros__parameters') if isinstance(body, dict) else None
                 if isinstance(values, dict):
@@ -250,11 +256,24 @@ def load_parameters(path: Path) -> dict[str, Any]:
     if not merged:
         names = [str(name)[:40] for name in document] if isinstance(document, dict) else []
         found = f'the sections {", ".join(names[:4])}' if names else 'no section'
+        where = f' for the namespace /{namespace.strip("/")}' if namespace else ''
         raise SituationError(
-            f'{path}: expected "{NODE_NAME}: ros__parameters: ..." (or "/**:") with names and '
-            f'values, found {found}'
+            f'{path}: expected "/**/{NODE_NAME}: ros__parameters: ..." with names and values'
+            f'{where}, found {found}'
         )
     return merged
+
+
+def _is_for_the_node(section: str, namespace: str | None) -> bool:
+    """Whether parameters under this name reach the node; `*` is one part, `**` any number."""
+    if section.split('/')[-1] not in ('**', '*', NODE_NAME):
+        return False
+    if namespace is None:
+        return True
+    pattern = re.escape('/' + section.strip('/'))
+    pattern = pattern.replace(r'/\*\*', '(/[^/]+)*').replace(r'\*', '[^/]+')
+    full_name = '/' + '/'.join(part for part in (namespace.strip('/'), NODE_NAME) if part)
+    return re.fullmatch(pattern, full_name) is not None
 
 
 def situation_keys() -> frozenset[str]:
@@ -262,15 +281,15 @@ def situation_keys() -> frozenset[str]:
     return frozenset(f.name for f in dataclasses.fields(SituationConfig)) | {'signal_names'}
 
 
-def load_configuration(path: Path) -> SituationConfig:
+def load_configuration(path: Path, namespace: str | None = None) -> SituationConfig:
     """Read the situation's part of a robot file; the node's own parameters are left alone.
 
-    A name that is nearly one of the situation's is refused.
+    A name that is nearly one of the situation's is refused. `namespace` as in `load_parameters`.
 
     Raises:
         SituationError: As `load_parameters` and `configuration_from_mapping`.
     """
-    values = load_parameters(path)
+    values = load_parameters(path, namespace)
     keys = situation_keys()
     for key in values.keys() - keys:
         # Most are the node's own parameters; one that is nearly a name here is a slip.
@@ -300,10 +319,13 @@ def _build(kind: Any, values: Any, where: str, **given: Any) -> Any:
         raise SituationError(f'{where}: expected names and values, found {values!r}')
     fields = {f.name: f for f in dataclasses.fields(kind) if f.metadata and f.name not in given}
     hints = typing.get_type_hints(kind)
+    separator = ': ' if kind is SituationConfig else '.'  # elsewhere `where` ends with a name
     for key, value in values.items():
         if key not in fields:
             raise SituationError(f'{where}: unknown key {key!r}{did_you_mean(key, fields)}')
-        given[key] = check_value(f'{where}.{key}', value, hints[key], fields[key].metadata)
+        given[key] = check_value(
+            f'{where}{separator}{key}', value, hints[key], fields[key].metadata
+        )
     return kind(**given)
 
 

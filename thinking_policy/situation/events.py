@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from thinking_policy.situation.configuration import SignalConfig
 from thinking_policy.situation.situation import Event, EventKind, Reading, SignalState
 
-MAX_CODE = 128  # characters; longer texts are cut
+MAX_CODE = 128  # characters; longer texts are cut, as are names of diagnostics
 LEVELS = ('ok', 'warn', 'error', 'stale')  # diagnostic_msgs/DiagnosticStatus
 
 
@@ -75,6 +75,7 @@ class DiagnosticWatch:
         for stamp_ns, name, level in sorted(statuses):
             if self._exclude and name.startswith(self._exclude):
                 continue
+            name = name[:MAX_CODE]
             if not 0 <= level < len(LEVELS):
                 self.unknown_level += 1
                 continue
