@@ -112,7 +112,10 @@ def the_bag(path: Path) -> Path:
     found = [file.parent for depth in range(4) for file in path.glob('*/' * depth + METADATA)]
     if len(found) != 1 or found[0] == path:
         return path
-    print(f'thinking-policy: {path} holds one bag: {found[0].relative_to(path)}', file=sys.stderr)
+    print(
+        f'thinking-policy: {path.name} holds one bag: {found[0].relative_to(path)}',
+        file=sys.stderr,
+    )
     return found[0]
 
 

@@ -152,6 +152,8 @@ class Run:
         topics = {s.topic for file in files for s in load_configuration(file).signals if s.topic}
         topics |= {'/clock'} if self.plan.bag else set()
         taken = self.listener.published(sorted(topics))
+        if self.listener.publishers > 1:  # ours is one
+            taken.append(self.listener.topic)
         if taken:
             raise ThinkingPolicyError(
                 f'run: {", ".join(taken)} {"is" if len(taken) == 1 else "are"} published already, '

@@ -50,7 +50,7 @@ def render(picture: Picture, width: int = 80, height: int = 24) -> RenderableTyp
     width = min(width, WIDEST)
     head = _head(picture, width)
     if width >= SIDE_BY_SIDE:
-        left = 41 if width < 100 else min(52, width * 2 // 5)
+        left = max(41, min(52, width * 2 // 5))
         body: list[RenderableType] = [
             _beside(
                 signals_table(picture.signals, left),
