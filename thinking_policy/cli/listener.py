@@ -108,16 +108,19 @@ class Listener:
     @property
     def publishers(self) -> int:
         """How many nodes offer the activations; more than one means that two runs mix."""
-        return int(self._node.count_publishers(self.topic))
+        return self.count(self.topic)
 
     def matched(self) -> bool:
         """Return whether messages of a policy would arrive by now."""
         return self.publishers > 0
 
-    def published(self, topics: list[str]) -> list[str]:
-        """Return which of the topics somebody publishes; relative ones in the namespace."""
-        names = [self._node.resolve_topic_name(topic) for topic in topics]
-        return [name for name in names if self._node.count_publishers(name)]
+    def resolve(self, topic: str) -> str:
+        """Return the full name of a topic; relative ones are in the namespace."""
+        return str(self._node.resolve_topic_name(topic))
+
+    def count(self, topic: str) -> int:
+        """Return how many publishers a topic has."""
+        return int(self._node.count_publishers(topic))
 
     def picture(self) -> Picture | Silence:
         """Return the newest moment, or what is known while nothing was heard."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 REFRESH_S = 0.1
 DISCOVERY_S = 1.0  # to see who is there already
+GUARD_S = 5.0  # discovery on a busy machine may take so long
 MATCH_S = 20.0  # for the policy node to appear before its source is started without it
 DRAIN_S = 1.0  # silence after the end of a bag that means that the last tick was heard
 # How the policy node says that it stays inactive; nobody here would wake it later.
@@ -80,6 +81,7 @@ class Run:
     summary: Summary = field(default_factory=Summary)
     _heard_s: float = 0.0
     _mixed: bool = False
+    _topics: list[str] = field(default_factory=list)
 
     def follow(self, duration_s: float, stop: threading.Event) -> list[Ended]:
         """Start the nodes and show what is heard until the run is over.
@@ -94,9 +96,11 @@ class Run:
         while not stop.is_set():
             now = time.monotonic()
             if source is not None and self._is_time(now - started):
-                self._refuse_to_mix()
+                self._refuse_to_mix(ours=0)
                 self.processes.start(source)
                 source = None
+            elif not self.plan.live and now - started < GUARD_S:
+                self._refuse_to_mix(ours=1)
             self._listen()
             ended = self.processes.ended()
             failed = [end for end in ended if end.code != 0 or end.name == 'policy_node']
@@ -143,16 +147,14 @@ class Run:
             return waited_s >= DISCOVERY_S
         return (waited_s >= DISCOVERY_S and self.listener.matched()) or waited_s > MATCH_S
 
-    def _refuse_to_mix(self) -> None:
-        """Keep a simulation or a bag away from a robot, or another simulation, that is there."""
-        from thinking_policy.situation.configuration import load_configuration  # NumPy
+    def _refuse_to_mix(self, ours: int) -> None:
+        """Keep a simulation or a bag away from a robot, or another run, that is there.
 
-        # The simulated robot publishes the default topics, whatever the configuration asks for.
-        files = [self.plan.config] if self.plan.bag else [self.plan.config, find_configuration('')]
-        topics = {s.topic for file in files for s in load_configuration(file).signals if s.topic}
-        topics |= {'/clock'} if self.plan.bag else set()
-        taken = self.listener.published(sorted(topics))
-        if self.listener.publishers > 1:  # ours is one
+        Args:
+            ours: How many publishers of a topic may be our own.
+        """
+        taken = [topic for topic in self._sources() if self.listener.count(topic) > ours]
+        if self.listener.publishers > 1:
             taken.append(self.listener.topic)
         if taken:
             raise ThinkingPolicyError(
@@ -160,6 +162,18 @@ class Run:
                 'by a robot or another run: hear it with --live, or keep apart with --namespace '
                 'or another ROS_DOMAIN_ID'
             )
+
+    def _sources(self) -> list[str]:
+        """Return the topics that our source may publish."""
+        if not self._topics:
+            from thinking_policy.situation.configuration import load_configuration  # NumPy
+
+            # The simulated robot has the default topics, whatever the configuration asks for.
+            file = self.plan.config if self.plan.bag else find_configuration('')
+            names = {s.topic for s in load_configuration(file).signals if s.topic}
+            names |= {'/clock'} if self.plan.bag else set()
+            self._topics = sorted(self.listener.resolve(name) for name in names)
+        return self._topics
 
 
 @contextlib.contextmanager
