@@ -38,6 +38,7 @@ LATCHED = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 SHOWN_EVENTS = 8
+RUN_PREFIX = 'thinking_policy_run_'  # before the time when a run began, in its node's name
 
 
 class Listener:
@@ -71,8 +72,9 @@ class Listener:
         self.phase = ''
         self._context = Context()
         rclpy.init(context=self._context, signal_handler_options=SignalHandlerOptions.NO)
+        self._name = f'{RUN_PREFIX}{time.time_ns():020d}_{os.getpid()}'
         self._node = Node(
-            f'thinking_policy_cli_{os.getpid()}',
+            self._name if started_here else f'thinking_policy_cli_{os.getpid()}',
             namespace=namespace.strip('/'),
             context=self._context,
             use_global_arguments=False,
@@ -109,6 +111,11 @@ class Listener:
     def publishers(self) -> int:
         """How many nodes offer the activations; more than one means that two runs mix."""
         return self.count(self.topic)
+
+    def other_runs(self) -> tuple[bool, bool]:
+        """Return whether there is a run that began earlier, and one that began later."""
+        runs = [name for name in self._node.get_node_names() if name.startswith(RUN_PREFIX)]
+        return any(name < self._name for name in runs), any(name > self._name for name in runs)
 
     def matched(self) -> bool:
         """Return whether messages of a policy would arrive by now."""

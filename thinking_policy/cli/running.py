@@ -60,6 +60,9 @@ def carry_out(plan: Plan, duration_s: float, json_lines: bool) -> int:
             failures = run.follow(duration_s, stop)
             failures += run.processes.stop()
             run.show_output()
+        except ThinkingPolicyError:
+            run.summary = Summary()  # what was heard may be somebody else's
+            raise
         finally:
             run.processes.stop()
             run.show.close(_account(run.summary, coverage))
@@ -81,6 +84,7 @@ class Run:
     summary: Summary = field(default_factory=Summary)
     _heard_s: float = 0.0
     _mixed: bool = False
+    _first: bool = False
     _topics: list[str] = field(default_factory=list)
 
     def follow(self, duration_s: float, stop: threading.Event) -> list[Ended]:
@@ -148,11 +152,15 @@ class Run:
         return (waited_s >= DISCOVERY_S and self.listener.matched()) or waited_s > MATCH_S
 
     def _refuse_to_mix(self, ours: int) -> None:
-        """Keep a simulation or a bag away from a robot, or another run, that is there.
+        """Keep a simulation or a bag away from a robot, or an earlier run, that is there.
 
         Args:
             ours: How many publishers of a topic may be our own.
         """
+        earlier, later = self.listener.other_runs()
+        self._first |= later and not earlier
+        if self._first:  # the other one sees us too, and gives way
+            return
         taken = [topic for topic in self._sources() if self.listener.count(topic) > ours]
         if self.listener.publishers > 1:
             taken.append(self.listener.topic)
