@@ -38,3 +38,15 @@ def test_a_parameter_carries_default_range_and_help(reference):
     (line,) = [line for line in table.splitlines() if '`minimum_hold_s`' in line]
     assert line.startswith('| `minimum_hold_s` | double | `2.0` | 0 … 3600 | ')
     assert 'may change while active' in line
+
+
+def test_every_shipped_robot_is_in_the_docs(checkout):
+    page = (checkout / 'docs' / 'robots.md').read_text(encoding='utf-8')
+    for path in (checkout / 'config' / 'robots').glob('*.yaml'):
+        assert f'../config/robots/{path.name}' in page
+
+
+def test_links_of_the_docs_lead_somewhere(checkout):
+    for page in (checkout / 'README.md', *(checkout / 'docs').glob('*.md')):
+        for target in re.findall(r'\]\(([^)#]+)[^)]*\)', page.read_text(encoding='utf-8')):
+            assert '://' in target or (page.parent / target).exists(), f'{page.name}: {target}'
