@@ -57,8 +57,15 @@ def test_judging_needs_onnx_runtime_besides():
 
 def test_the_node_loads_nothing_that_a_robot_lacks():
     pytest.importorskip('rclpy')
-    loaded = loaded_by('import thinking_policy.ros.policy_node')
-    assert 'rclpy' in loaded
+    loaded = loaded_by(
+        'import rclpy\n'
+        'from thinking_policy.ros.policy_node import PolicyNode\n'
+        'rclpy.init()\n'
+        'node = PolicyNode()\n'
+        'node.start()  # configured and active: policy loaded, topics subscribed\n'
+        'node.close()'
+    )
+    assert {'rclpy', 'onnxruntime'} <= loaded
     assert loaded & (NEVER_ON_A_ROBOT | {'rosbags', 'rich', 'typer'}) == set()
 
 
