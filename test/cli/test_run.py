@@ -39,15 +39,24 @@ def command(words, **options):
 
 @contextlib.contextmanager
 def started(words, **options):
-    """Start a command and kill what is left of it afterwards."""
+    """Start a command; end it afterwards as Ctrl-C does, so that its nodes are gone then."""
     process = subprocess.Popen(
-        [*COMMAND, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+        [*COMMAND, *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
     )
     try:
         yield process
     finally:
-        process.kill()
-        process.communicate()
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        try:
+            process.communicate(timeout=15)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
 
 
 def children_of(pid):

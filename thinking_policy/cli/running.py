@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 REFRESH_S = 0.1
 DISCOVERY_S = 1.0  # to see who is there already
-GUARD_S = 5.0  # discovery on a busy machine may take so long
+GUARD_S = 10.0  # discovery repeats every 3 s what a busy machine has lost
 MATCH_S = 20.0  # for the policy node to appear before its source is started without it
 DRAIN_S = 1.0  # silence after the end of a bag that means that the last tick was heard
 # How the policy node says that it stays inactive; nobody here would wake it later.
