@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 REFRESH_S = 0.1
 DISCOVERY_S = 1.0  # to see who is there already
 GUARD_S = 10.0  # discovery repeats every 3 s what a busy machine has lost
+NAMES_S = 4.0  # the name of a run may be discovered so long after its topics
 MATCH_S = 20.0  # for the policy node to appear before its source is started without it
 DRAIN_S = 1.0  # silence after the end of a bag that means that the last tick was heard
 # How the policy node says that it stays inactive; nobody here would wake it later.
@@ -85,6 +86,7 @@ class Run:
     _heard_s: float = 0.0
     _mixed: bool = False
     _first: bool = False
+    _taken_since_s: float = 0.0
     _topics: list[str] = field(default_factory=list)
 
     def follow(self, duration_s: float, stop: threading.Event) -> list[Ended]:
@@ -100,11 +102,11 @@ class Run:
         while not stop.is_set():
             now = time.monotonic()
             if source is not None and self._is_time(now - started):
-                self._refuse_to_mix(ours=0)
-                self.processes.start(source)
-                source = None
+                if not self._is_taken(ours=0):
+                    self.processes.start(source)
+                    source = None
             elif not self.plan.live and now - started < GUARD_S:
-                self._refuse_to_mix(ours=1)
+                self._is_taken(ours=1)
             self._listen()
             ended = self.processes.ended()
             failed = [end for end in ended if end.code != 0 or end.name == 'policy_node']
@@ -151,25 +153,37 @@ class Run:
             return waited_s >= DISCOVERY_S
         return (waited_s >= DISCOVERY_S and self.listener.matched()) or waited_s > MATCH_S
 
-    def _refuse_to_mix(self, ours: int) -> None:
+    def _is_taken(self, ours: int) -> bool:
         """Keep a simulation or a bag away from a robot, or an earlier run, that is there.
+
+        Topics and names are discovered in any order, so that a robot is told from a later run,
+        which gives way itself, only after a while.
 
         Args:
             ours: How many publishers of a topic may be our own.
+
+        Returns:
+            Whether somebody else publishes what our source would publish.
         """
         earlier, later = self.listener.other_runs()
         self._first |= later and not earlier
         if self._first:  # the other one sees us too, and gives way
-            return
+            return False
         taken = [topic for topic in self._sources() if self.listener.count(topic) > ours]
         if self.listener.publishers > 1:
             taken.append(self.listener.topic)
-        if taken:
+        if not taken:
+            self._taken_since_s = 0.0
+            return False
+        now = time.monotonic()
+        self._taken_since_s = self._taken_since_s or now
+        if earlier or now - self._taken_since_s > NAMES_S:
             raise ThinkingPolicyError(
                 f'run: {", ".join(taken)} {"is" if len(taken) == 1 else "are"} published already, '
                 'by a robot or another run: hear it with --live, or keep apart with --namespace '
                 'or another ROS_DOMAIN_ID'
             )
+        return True
 
     def _sources(self) -> list[str]:
         """Return the topics that our source may publish."""
