@@ -10,10 +10,8 @@ import warnings
 from pathlib import Path
 from typing import Any, cast
 
-import numpy as np
 import onnx
 import torch
-from onnx import numpy_helper
 from torch import nn
 
 from thinking_policy.policy.errors import PolicyError
@@ -21,22 +19,25 @@ from thinking_policy.policy.manifest import METADATA_KEY, Manifest
 from thinking_policy.policy.model_file import parse_model_file
 from thinking_policy.policy.packing import PROBABILITY, InputSpec
 from thinking_policy.training.networks import Probabilities
+from thinking_policy.training.stored_weights import WeightFormat, store_weights
 
 # Old enough for the ONNX Runtime of a robot that is rarely updated (1.13 and later).
 OPSET = 17
-# Smaller weights are biases: halving them saves nothing and costs a node in the file.
-_HALVED_FROM = 256
-_LARGEST_HALF = 65504.0
 
 
-def export_graph(network: nn.Module, inputs: tuple[InputSpec, ...], half: bool = True) -> bytes:
+def export_graph(
+    network: nn.Module, inputs: tuple[InputSpec, ...], weights: WeightFormat = 'int8'
+) -> bytes:
     """Return the ONNX model of a network, without a manifest yet.
 
     Args:
         network: Gives logits; see `networks`.
         inputs: Its inputs in order.
-        half: Store large weights in 16 bits. ONNX Runtime widens them when it loads, so that
-            only the file is smaller.
+        weights: How large weights are stored. ONNX Runtime widens them when it loads, so that
+            only the file is smaller; see `stored_weights`.
+
+    Raises:
+        PolicyError: A weight is NaN or infinite.
     """
     example = tuple(_example(spec) for spec in inputs)
     names = [spec.name for spec in inputs]
@@ -57,8 +58,7 @@ def export_graph(network: nn.Module, inputs: tuple[InputSpec, ...], half: bool =
             dynamic_axes={name: {0: 'batch'} for name in (*names, PROBABILITY)},
         )
     model = onnx.load_from_string(file.getvalue())
-    if half:
-        _halve_weights(model)
+    store_weights(model, weights)
     model.producer_name, model.producer_version = 'thinking_policy', ''
     for node in model.graph.node:
         node.doc_string = ''
@@ -108,24 +108,3 @@ def _example(spec: InputSpec) -> torch.Tensor:
     # Two rows: with one the exporter could take the batch for a constant.
     dtype = torch.int64 if spec.dtype == 'int64' else torch.float32
     return torch.ones((2, *spec.shape), dtype=dtype)
-
-
-def _halve_weights(model: onnx.ModelProto) -> None:
-    """Replace large float32 weights by float16 ones and a Cast, which is folded at load."""
-    casts = []
-    for tensor in model.graph.initializer:
-        if tensor.data_type != onnx.TensorProto.FLOAT:
-            continue
-        values = numpy_helper.to_array(tensor)
-        if values.size < _HALVED_FROM or np.abs(values).max() > _LARGEST_HALF:
-            continue
-        name = tensor.name
-        tensor.CopyFrom(numpy_helper.from_array(values.astype(np.float16), name + '_half'))
-        casts.append(
-            onnx.helper.make_node(
-                'Cast', [name + '_half'], [name], name=name + '_widen', to=onnx.TensorProto.FLOAT
-            )
-        )
-    nodes = [*casts, *model.graph.node]
-    del model.graph.node[:]
-    model.graph.node.extend(nodes)
