@@ -82,11 +82,21 @@ def check_layout(artifact: Artifact) -> None:
 
 
 def open_session(artifact: Artifact) -> onnxruntime.InferenceSession:
-    """Let ONNX Runtime load the very bytes that were checked; one thread, no spinning.
+    """Let ONNX Runtime load the very bytes that were checked.
 
     Raises:
         PolicyError: ONNX Runtime refuses; too new versions are named, found and supported.
     """
+    try:
+        return onnxruntime.InferenceSession(
+            artifact.data, session_options(), providers=['CPUExecutionProvider']
+        )
+    except Exception as error:  # its exceptions have no common base but this one
+        raise PolicyError(_refusal(artifact, str(error))) from error
+
+
+def session_options() -> onnxruntime.SessionOptions:
+    """Return how a policy is run: on one thread that sleeps between two runs."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     options.inter_op_num_threads = 1
@@ -95,12 +105,7 @@ def open_session(artifact: Artifact) -> onnxruntime.InferenceSession:
     options.add_session_config_entry('session.inter_op.allow_spinning', '0')
     # Its complaints come as exceptions, too; on stderr they would only stand in the way.
     options.log_severity_level = 4
-    try:
-        return onnxruntime.InferenceSession(
-            artifact.data, options, providers=['CPUExecutionProvider']
-        )
-    except Exception as error:  # its exceptions have no common base but this one
-        raise PolicyError(_refusal(artifact, str(error))) from error
+    return options
 
 
 def check_session(artifact: Artifact, session: onnxruntime.InferenceSession) -> None:
