@@ -1,0 +1,152 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""The folder of a run: which plan it belongs to and what its cells gave, each file whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from thinking_policy.experiments.errors import ExperimentError
+from thinking_policy.experiments.experiment import Cell, CellResult, Experiment, Options
+
+PLAN, CELLS = 'plan.json', 'cells'
+# What a run writes; --fresh removes these and nothing else.
+_OURS = (PLAN, 'results.json', 'table.md')
+
+
+class RunFolder:
+    """Keeps the results of one plan, so that an interrupted run goes on.
+
+    The plan is the experiment with its version, whether it is quick, its data and the versions
+    of the libraries. Seeds are not part of it: more may be added later.
+    """
+
+    def __init__(
+        self, path: Path, experiment: Experiment, options: Options, versions: Mapping[str, str]
+    ) -> None:
+        """Describe the plan; `open` touches the disk."""
+        self.path = path
+        self._plan: dict[str, Any] = {
+            'experiment': experiment.name,
+            'version': experiment.version,
+            'quick': options.quick,
+            'data': str(options.data) if options.data else '',
+            'versions': dict(versions),
+        }
+
+    def open(self, fresh: bool = False) -> None:
+        """Make the folder, or check that the one that is there belongs to this plan.
+
+        Args:
+            fresh: Begin anew, whatever is there.
+
+        Raises:
+            ExperimentError: It belongs to another plan, holds something else, or can't be made.
+        """
+        try:
+            if fresh:
+                self._clear()
+            if (self.path / PLAN).exists():
+                self._check()
+            elif self.path.exists() and any(self.path.iterdir()):
+                raise ExperimentError(
+                    f'{self.path}: expected an empty folder or one of an earlier run, found '
+                    f'other files and no {PLAN}; choose another --out'
+                )
+            (self.path / CELLS).mkdir(parents=True, exist_ok=True)
+            write_whole(self.path / PLAN, as_json(self._plan))
+        except OSError as error:
+            raise ExperimentError(
+                f'{self.path}: cannot be used for results: {error.strerror or error}'
+            ) from error
+
+    def finished(self, cells: Sequence[Cell]) -> dict[str, CellResult]:
+        """Return the results that are there, by the cell's key; others count as not done.
+
+        A cell whose settings have changed, or whose file is damaged, is run again.
+        """
+        results = {}
+        for cell in cells:
+            try:
+                stored = json.loads((self.path / CELLS / f'{cell.key}.json').read_text('utf-8'))
+                if stored['fingerprint'] == cell.fingerprint:
+                    results[cell.key] = CellResult(
+                        cell,
+                        stored['figures'],
+                        float(stored['wall_s']),
+                        stored['machine'],
+                        stored['versions'],
+                    )
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+        return results
+
+    def keep(self, result: CellResult) -> None:
+        """Write what a cell gave."""
+        content = {
+            **dataclasses.asdict(result.cell),
+            'fingerprint': result.cell.fingerprint,
+            'figures': result.figures,
+            'wall_s': round(result.wall_s, 3),
+            'machine': result.machine,
+            'versions': result.versions,
+        }
+        write_whole(self.path / CELLS / f'{result.cell.key}.json', as_json(content))
+
+    def _check(self) -> None:
+        try:
+            found = json.loads((self.path / PLAN).read_text('utf-8'))
+        except ValueError:
+            found = {}
+        other = [
+            f'{name} {_short(found.get(name), wanted)} instead of {_short(wanted, found.get(name))}'
+            for name, wanted in self._plan.items()
+            if found.get(name) != wanted
+        ]
+        if other:
+            raise ExperimentError(
+                f'{self.path}: holds the results of another plan ({"; ".join(other)}); choose '
+                f'another --out, or replace them with --fresh'
+            )
+
+    def _clear(self) -> None:
+        if not (self.path / PLAN).exists():
+            return
+        shutil.rmtree(self.path / CELLS, ignore_errors=True)
+        for file in (*(self.path / name for name in _OURS), *self.path.glob('*.png')):
+            file.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    partial = path.with_name(f'.{path.name}.partial')
+    partial.write_text(text, encoding='utf-8')
+    partial.replace(path)
+
+
+def as_json(content: Any) -> str:
+    """Return readable JSON; NaN, which JSON lacks, becomes null."""
+    return json.dumps(_without_nan(content), indent=1, allow_nan=False) + '\n'
+
+
+def _without_nan(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _without_nan(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_nan(entry) for entry in value]
+    if isinstance(value, float) and value - value != 0:  # NaN or infinite
+        return None
+    return value
+
+
+def _short(value: Any, other: Any) -> str:
+    """Return a value for people; of two mappings only what differs."""
+    if isinstance(value, dict):
+        before = other if isinstance(other, dict) else {}
+        return ', '.join(f'{k} {v}' for k, v in value.items() if before.get(k) != v) or 'less'
+    return str(value)
