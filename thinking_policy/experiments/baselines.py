@@ -22,7 +22,7 @@ NEIGHBOURS = 4
 # Of the four, so many must have a label.
 MAJORITY = 2
 # Links for each record, and how many candidates are kept while building and searching.
-HNSW_LINKS, HNSW_BUILD, HNSW_SEARCH = 16, 80, 64
+HNSW_LINKS, HNSW_BUILD, HNSW_SEARCH = 16, 200, 64
 TREES = 100
 _SMALLEST_DEVIATION = 1e-6
 
@@ -49,6 +49,14 @@ class Retrieval:
     """Stored situations, asked for the nearest four (L2 on z-scored features).
 
     Summary-RAG represents a situation by its aggregates, Sequence-RAG by its samples.
+
+    Attributes:
+        features: Makes features [N, D] of windows [N, T, F].
+        mean: [D], of the stored features.
+        scale: [D], 1 / their deviation.
+        index: FAISS index of z-scored features.
+        labels: bool [N, G].
+        least: How many of the four must have a label.
     """
 
     def __init__(
@@ -76,27 +84,27 @@ class Retrieval:
             raise ExperimentError(
                 f'retrieval of {NEIGHBOURS} records needs as many, found {len(window)}'
             )
-        self._features = summary_features if represent == 'summary' else sequence_features
-        self._least = MAJORITY if take == 'majority' else 1
-        self._labels = labels > 0.5
-        features = self._features(window)
-        self._mean = features.mean(axis=0)
-        self._scale = 1 / np.maximum(features.std(axis=0), _SMALLEST_DEVIATION)
-        self._index: Any = _index(index, features.shape[1])
-        self._index.add(self.standardise(window))
+        self.features = summary_features if represent == 'summary' else sequence_features
+        self.least = MAJORITY if take == 'majority' else 1
+        self.labels = labels > 0.5
+        features = self.features(window)
+        self.mean = features.mean(axis=0)
+        self.scale = 1 / np.maximum(features.std(axis=0), _SMALLEST_DEVIATION)
+        self.index: Any = _index(index, features.shape[1])
+        self.index.add(self.standardise(window))
 
     def standardise(self, window: Array) -> Array:
         """Return z-scored features of windows, as they are stored and asked for."""
-        return np.ascontiguousarray((self._features(window) - self._mean) * self._scale)
+        return np.ascontiguousarray((self.features(window) - self.mean) * self.scale)
 
     def nearest(self, window: Array) -> NDArray[np.int64]:
         """Return the four nearest stored situations of each window, [N, 4]."""
-        found: NDArray[np.int64] = self._index.search(self.standardise(window), NEIGHBOURS)[1]
+        found: NDArray[np.int64] = self.index.search(self.standardise(window), NEIGHBOURS)[1]
         return found
 
     def __call__(self, window: Array) -> NDArray[np.bool_]:
         """Return what each window calls for, [N, G]."""
-        named: NDArray[np.bool_] = self._labels[self.nearest(window)].sum(axis=1) >= self._least
+        named: NDArray[np.bool_] = self.labels[self.nearest(window)].sum(axis=1) >= self.least
         return named
 
 
