@@ -9,8 +9,8 @@ import pytest
 
 from thinking_policy.policy import DEFAULT_HOLD_S, ActivationFilter, load_activities
 from thinking_policy.situation import Situation, load_configuration
-from thinking_policy.training.dataset import CLEAN, Disturbance
 from thinking_policy.training.evaluate import activations, measure, watch_lives
+from thinking_policy.training.lives import CLEAN, Disturbance
 from thinking_policy.training.scenarios import (
     ACTIVITIES,
     PHASES,

@@ -20,8 +20,8 @@ from thinking_policy.policy import (
 )
 from thinking_policy.policy.packing import input_specs
 from thinking_policy.situation import Event, EventKind, Recalled, Situation
-from thinking_policy.training.dataset import draw_rows
 from thinking_policy.training.export import assemble, export_graph, write_artifact
+from thinking_policy.training.lives import draw_learning_set
 from thinking_policy.training.networks import Probabilities, ReferencePolicy, RobotPolicy
 from thinking_policy.training.stored_weights import quantise
 
@@ -65,7 +65,7 @@ def situation(window, valid, **changes):
 def test_the_runtime_gives_what_torch_gives(tmp_path, kind):
     network = kind(10, 7, 8).eval()
     runtime = loaded(tmp_path, network, manifest_for(10, NAMES, 8))
-    rows = draw_rows(3, 10, np.random.default_rng(0)).signals
+    rows = draw_learning_set(3, 10, np.random.default_rng(0)).packed()[0]
     with torch.no_grad():
         expected = Probabilities(network)(torch.from_numpy(rows)).numpy()
     for row, wanted in zip(rows, expected, strict=True):
@@ -235,9 +235,11 @@ def test_a_policy_with_an_event_vocabulary_sees_what_happened(tmp_path):
     assert np.array_equal(nothing, asked(events=(event('unknown', 1),)))
 
 
-def test_an_event_policy_can_be_trained_to_expect_what_follows(tmp_path):
+def test_an_event_policy_can_be_trained_to_expect_what_follows(tmp_path, make_learning_set):
     """A then B calls for thinking; B alone does not."""
-    from thinking_policy.training.fit import Recipe, fit, make_deterministic
+    from thinking_policy.training.fit import fit, make_deterministic
+    from thinking_policy.training.learning_set import EventRows
+    from thinking_policy.training.recipe import Recipe
 
     make_deterministic(0)
     random = np.random.default_rng(0)
@@ -245,23 +247,15 @@ def test_an_event_policy_can_be_trained_to_expect_what_follows(tmp_path):
     first, second = random.random(count) < 0.5, random.random(count) < 0.5
     code = np.stack((np.where(first, 1, 0), np.where(second, 2, 0)), 1)
     age = np.where(code > 0, random.uniform(0, 20, (count, 2)), -1).astype(np.float32)
-    table = np.where(code > 0, age, -1).astype(np.float32)
-    inputs = [
-        torch.zeros(count, 12),
-        torch.from_numpy(code),
-        torch.from_numpy(age),
-        torch.from_numpy(table),
-        torch.from_numpy((code > 0).astype(np.float32)),
-    ]
-    labels = torch.from_numpy((first & second).astype(np.float32))[:, None]
-    network = RobotPolicy(3, 2, 1, 16, vocabulary=2)
-    fit(
-        network,
-        inputs,
-        labels,
-        torch.ones_like(labels),
-        Recipe(steps=400, batch=128, learning_rate=1e-2),
+    happened = (code > 0).astype(np.float32)
+    learning = make_learning_set(
+        np.zeros((count, 3, 2)),
+        (first & second)[:, None],
+        valid=np.zeros((count, 3, 2), np.bool_),
+        events=EventRows(('a', 'b'), code, age, age, happened),
     )
+    network = RobotPolicy(3, 2, 1, 16, vocabulary=2)
+    fit(network, learning, Recipe(steps=400, batch=128, learning_rate=1e-2))
     runtime = loaded(tmp_path, network, manifest_for(3, NAMES[:2], 1, ('a', 'b'), recent=2))
     nothing = np.zeros((3, 2), np.float32)
 

@@ -19,25 +19,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import onnxruntime
-import torch
-from numpy.typing import NDArray
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.policy.activities import load_activities
 from thinking_policy.policy.errors import PolicyError
-from thinking_policy.policy.manifest import Manifest, ManifestSignal
-from thinking_policy.policy.packing import PROBABILITY, SIGNALS, input_specs
+from thinking_policy.policy.manifest import Manifest
 from thinking_policy.policy.runtime import PolicyRuntime
 from thinking_policy.shipped import config_folder
 from thinking_policy.training import fit as fitting
-from thinking_policy.training.dataset import WINDOW_LENGTH, draw_rows
-from thinking_policy.training.evaluate import Predict, choose_thresholds, measure, watch_lives
-from thinking_policy.training.export import assemble, export_graph, write_artifact
+from thinking_policy.training.evaluate import choose_thresholds, measure, watch_lives
+from thinking_policy.training.export import assemble, export_graph, predictor, write_artifact
+from thinking_policy.training.lives import WINDOW_LENGTH, draw_learning_set
 from thinking_policy.training.networks import RobotPolicy, count_parameters
+from thinking_policy.training.recipe import Recipe
 from thinking_policy.training.scenarios import ACTIVITIES, SIGNAL_NAMES, TICK_S
-from thinking_policy.training.scenarios import SIGNALS as SIMULATED
 
 # A fixed date, so that the bytes don't tell when somebody ran this.
 CREATED = '2026-12-01T00:00:00Z'
@@ -94,18 +90,10 @@ def build(
         np.random.default_rng(s) for s in np.random.SeedSequence(plan.seed).spawn(3)
     )
     fitting.make_deterministic(plan.seed)
-    rows = draw_rows(plan.lives, _TICKS, learning)
+    rows = draw_learning_set(plan.lives, _TICKS, learning)
     network = RobotPolicy(WINDOW_LENGTH, len(SIGNAL_NAMES), len(ACTIVITIES), plan.width)
-    fitting.fit(
-        network,
-        [torch.from_numpy(rows.signals)],
-        torch.from_numpy(rows.labels),
-        torch.from_numpy(rows.weight),
-        fitting.Recipe(steps=plan.steps, seed=plan.seed),
-        progress,
-    )
-    inputs = input_specs(WINDOW_LENGTH, len(SIGNAL_NAMES), 0, 0)
-    graph = export_graph(network, inputs)
+    fitting.fit(network, rows, Recipe(steps=plan.steps, seed=plan.seed), progress=progress)
+    graph = export_graph(network, rows.specs)
     predict = predictor(graph)
     activities = choose_thresholds(activities, watch_lives(predict, plan.judged, _TICKS, choosing))
     metrics = measure(activities, watch_lives(predict, plan.judged, _TICKS, measuring))
@@ -113,14 +101,11 @@ def build(
         graph,
         Manifest(
             robot='simulated',
-            signals=tuple(
-                ManifestSignal(s.name, s.unit, s.nominal_low, s.nominal_high, TICK_S)
-                for s in SIMULATED
-            ),
+            signals=rows.signals,
             window_length=WINDOW_LENGTH,
             tick_period_s=TICK_S,
             activities=activities,
-            inputs=inputs,
+            inputs=rows.specs,
             network=f'perceptron {plan.width}-{plan.width}',
             parameters=count_parameters(network),
             training_data_sha256=rows.sha256,
@@ -129,18 +114,6 @@ def build(
             created=created,
         ),
     )
-
-
-def predictor(model: bytes) -> Predict:
-    """Return what gives the probabilities of many rows at once, by ONNX Runtime on one thread."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
-
-    def predict(signals: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.asarray(session.run([PROBABILITY], {SIGNALS: signals})[0])
-
-    return predict
 
 
 def main(arguments: list[str] | None = None) -> int:

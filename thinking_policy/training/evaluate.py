@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 
 from thinking_policy.policy.activation import DEFAULT_HOLD_S, ActivationFilter
 from thinking_policy.policy.activities import ThinkingActivity
-from thinking_policy.training.dataset import (
+from thinking_policy.training.export import Predict
+from thinking_policy.training.lives import (
     AS_TRAINED,
     Disturbance,
     Recording,
     draw_recording,
-    rows_of,
+    situations_of,
 )
 from thinking_policy.training.scenarios import SCENARIOS, TICK_S, Phase
-
-Predict = Callable[[NDArray[np.float32]], NDArray[np.float32]]
 
 # What may be active of a healthy robot's time, a third of what is promised (1 %).
 HEALTHY_SHARE = 0.003
@@ -79,11 +78,11 @@ def watch_lives(
         share = len(SCENARIOS) - 1 if name == 'healthy' and not scenario else 1
         for _ in range(lives * share):
             recording: Recording = draw_recording(name, ticks, random, disturbance)
-            rows = rows_of(recording)
+            rows = situations_of(recording)
             watched.append(
                 Watched(
                     name,
-                    predict(rows.signals),
+                    predict(*rows.packed()),
                     rows.labels,
                     rows.weight,
                     recording.phases,

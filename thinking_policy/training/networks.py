@@ -17,8 +17,10 @@ LARGEST_LENGTH = 100
 class ReferencePolicy(nn.Module):
     """Transformer encoder: 4 layers, width 192, 6 heads, feed-forward 768, a CLS token.
 
-    1,839,560 weights with 7 signals and 8 activities. Samples in which no signal is valid are
-    masked out of the attention.
+    1,839,560 weights with 7 signals and 8 activities. Layers normalise before attention and
+    feed-forward, and the head normalises once more: so it learns in few steps. Samples in which
+    no signal is valid are masked out of the attention. The last layer is computed for the CLS
+    token only, the one that the head reads.
     """
 
     def __init__(self, length: int, signals: int, activities: int, dropout: float = 0.1) -> None:
@@ -36,10 +38,7 @@ class ReferencePolicy(nn.Module):
         self.embed = nn.Linear(signals, width)
         self.cls = nn.Parameter(torch.zeros(1, 1, width))
         self.position = nn.Parameter(torch.empty(1, LARGEST_LENGTH + 1, width).normal_(std=0.02))
-        layer = nn.TransformerEncoderLayer(
-            width, nhead=6, dim_feedforward=768, dropout=dropout, batch_first=True
-        )
-        self.encoder = nn.TransformerEncoder(layer, num_layers=4, enable_nested_tensor=False)
+        self.layers = nn.ModuleList(EncoderLayer(width, 6, 768, dropout) for _ in range(4))
         self.head = nn.Sequential(
             nn.LayerNorm(width), nn.Linear(width, width), nn.GELU(), nn.Linear(width, activities)
         )
@@ -50,11 +49,89 @@ class ReferencePolicy(nn.Module):
         window, valid = signals.reshape(-1, 2, length, count).unbind(1)
         tokens = torch.cat((self.cls.expand(window.shape[0], -1, -1), self.embed(window)), 1)
         tokens = tokens + self.position[:, : length + 1]
-        unseen = valid.sum(2) == 0
-        padding = torch.cat((torch.zeros_like(unseen[:, :1]), unseen), 1)
-        encoded = self.encoder(tokens, src_key_padding_mask=padding)
-        logits: Tensor = self.head(encoded[:, 0])
+        unseen = (valid.sum(2) == 0).to(tokens.dtype)
+        # Added to the attention's scores: far below what any softmax lets through.
+        ignored = torch.cat((torch.zeros_like(unseen[:, :1]), unseen), 1)[:, None, None] * -1e9
+        for layer in self.layers[:-1]:
+            tokens = layer(tokens, tokens, ignored)
+        summary = self.layers[-1](tokens[:, :1], tokens, ignored)
+        logits: Tensor = self.head(summary[:, 0])
         return logits
+
+
+class EncoderLayer(nn.Module):
+    """Attention and feed-forward, each normalised before and added to its input."""
+
+    def __init__(self, width: int, heads: int, hidden: int, dropout: float) -> None:
+        """Make an untrained layer."""
+        super().__init__()
+        self._heads = heads
+        self.before_attention = nn.LayerNorm(width)
+        self.query = nn.Linear(width, width)
+        self.key_value = nn.Linear(width, 2 * width)
+        self.out = nn.Linear(width, width)
+        self.before_hidden = nn.LayerNorm(width)
+        self.hidden = nn.Linear(width, hidden)
+        self.back = nn.Linear(hidden, width)
+        self.dropout = Dropout(dropout)
+
+    def forward(self, asking: Tensor, tokens: Tensor, ignored: Tensor) -> Tensor:
+        """Return the asking tokens [B, Q, W] after looking at all tokens [B, K, W].
+
+        Args:
+            asking: The first Q of the tokens.
+            tokens: All.
+            ignored: [B, 1, 1, K], 0, or -1e9 for a token that nobody may look at.
+        """
+        drop = self.dropout
+        normal = self.before_attention(tokens)
+        query = self._split(self.query(normal[:, : asking.shape[1]]))
+        key, value = (self._split(part) for part in self.key_value(normal).chunk(2, 2))
+        scores = query @ key.transpose(2, 3) * (query.shape[3] ** -0.5) + ignored
+        seen = (drop(torch.softmax(scores, 3)) @ value).transpose(1, 2).flatten(2)
+        asking = asking + drop(self.out(seen))
+        hidden = drop(torch.relu(self.hidden(self.before_hidden(asking))))
+        answered: Tensor = asking + drop(self.back(hidden))
+        return answered
+
+    def _split(self, tokens: Tensor) -> Tensor:
+        """Return [B, heads, tokens, width of a head] of [B, tokens, W]."""
+        rows, count, width = tokens.shape
+        return tokens.view(rows, count, self._heads, width // self._heads).transpose(1, 2)
+
+
+class Dropout(nn.Module):
+    """Dropout with a generator of its own and a quarter of the usual random draws.
+
+    Sixteen random bits decide on an element, so that the share dropped is met to 1/65,536.
+
+    Attributes:
+        random: What it draws from; None: torch's generator for everything.
+    """
+
+    def __init__(self, share: float) -> None:
+        """Drop a share of the elements, 0...1 without 1."""
+        super().__init__()
+        self._lost = round(share * 2**16)
+        self.random: torch.Generator | None = None
+
+    def forward(self, values: Tensor) -> Tensor:
+        """Return the values, some of them 0 and the others scaled up, while training."""
+        if not self.training or self._lost == 0:
+            return values
+        words = random_words(values.numel(), self.random).view(values.shape)
+        scale = 2**16 / (2**16 - self._lost)
+        return values * ((words >= self._lost - 2**15).to(values.dtype) * scale)
+
+
+def random_words(count: int, random: torch.Generator | None) -> Tensor:
+    """Return int16 [count], all values equally likely.
+
+    Four from each draw of 64 bits: a fraction of the time of as many floats.
+    """
+    drawn = torch.empty((count + 3) // 4, dtype=torch.int64)
+    drawn.random_(-(2**63), None, generator=random)
+    return drawn.view(torch.int16)[:count]
 
 
 class RobotPolicy(nn.Module):

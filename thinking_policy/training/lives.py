@@ -1,22 +1,24 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training rows from simulated lives: what a robot would see, and what that calls for."""
+"""Situations of simulated lives: what a robot would see, and what that calls for."""
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinking_policy.policy.packing import pack_signals
+from thinking_policy.policy.manifest import ManifestSignal
+from thinking_policy.training.learning_set import LearningSet, concatenate
 from thinking_policy.training.scenarios import (
     ACTIVITIES,
     CROSS_SIGNAL,
     SCENARIOS,
     SIGNAL_NAMES,
+    SIGNALS,
+    TICK_S,
     Phase,
 )
 from thinking_policy.training.simulator import Identity, draw_identity, record
@@ -27,6 +29,9 @@ OVER_AFTER = 7
 # Share of a window's samples from which a signal counts as seen, and below which as not seen.
 SEEN, UNSEEN = 0.5, 0.15
 HEALTHY_SHARE = 0.4
+LEARNED_SIGNALS = tuple(
+    ManifestSignal(s.name, s.unit, s.nominal_low, s.nominal_high, TICK_S) for s in SIGNALS
+)
 _COUNT = len(SIGNAL_NAMES)
 
 
@@ -47,29 +52,6 @@ class Recording:
     phases: Sequence[Phase]
     since: NDArray[np.int64]
     pace: float
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows to learn from or to be measured on.
-
-    Attributes:
-        signals: float32 [N, 2·T·F], packed.
-        labels: float32 [N, G], 0 or 1.
-        weight: float32 [N, G], 0 where either answer is right.
-    """
-
-    signals: NDArray[np.float32]
-    labels: NDArray[np.float32]
-    weight: NDArray[np.float32]
-
-    @property
-    def sha256(self) -> str:
-        """Hash of all rows."""
-        digest = hashlib.sha256()
-        for array in (self.signals, self.labels, self.weight):
-            digest.update(np.ascontiguousarray(array).tobytes())
-        return digest.hexdigest()
 
 
 @dataclass(frozen=True)
@@ -175,13 +157,13 @@ def labels_of(
     return labels, weight
 
 
-def draw_rows(
+def draw_learning_set(
     lives: int, ticks: int, random: np.random.Generator, disturbance: Disturbance = AS_TRAINED
-) -> Rows:
-    """Return the rows of many lives of robots of which no two are alike.
+) -> LearningSet:
+    """Return the situations of many lives of robots of which no two are alike.
 
     Args:
-        lives: How many.
+        lives: How many; each is an episode.
         ticks: Rows that each life gives.
         random: Decides everything.
         disturbance: How badly samples get lost.
@@ -191,21 +173,24 @@ def draw_rows(
     for life in range(lives):
         healthy = random.random() < HEALTHY_SHARE
         scenario = 'healthy' if healthy else faults[life % len(faults)]
-        parts.append(rows_of(draw_recording(scenario, ticks, random, disturbance)))
-    return Rows(
-        *(
-            np.concatenate(column)
-            for column in zip(
-                *((part.signals, part.labels, part.weight) for part in parts), strict=True
-            )
-        )
-    )
+        parts.append(situations_of(draw_recording(scenario, ticks, random, disturbance)))
+    return concatenate(parts)
 
 
-def rows_of(recording: Recording) -> Rows:
+def situations_of(recording: Recording) -> LearningSet:
     """Return one row for each tick of a recording."""
-    windows, valid = windows_of(recording)
-    return Rows(pack_signals(windows, valid), *labels_of(recording, valid))
+    window, valid = windows_of(recording)
+    labels, weight = labels_of(recording, valid)
+    return LearningSet(
+        window,
+        valid,
+        labels,
+        weight,
+        np.zeros(len(window), np.int64),
+        ACTIVITIES,
+        LEARNED_SIGNALS,
+        TICK_S,
+    )
 
 
 def _seen(activity: str, share: Sequence[float]) -> tuple[float, bool]:

@@ -7,15 +7,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from thinking_policy.training.dataset import (
+from thinking_policy.training.lives import (
     CLEAN,
     OVER_AFTER,
     Disturbance,
     Recording,
+    draw_learning_set,
     draw_recording,
-    draw_rows,
     labels_of,
-    rows_of,
+    situations_of,
     windows_of,
 )
 from thinking_policy.training.scenarios import ACTIVITIES, PHASES, SIGNAL_NAMES
@@ -105,11 +105,12 @@ def test_two_signals_cannot_be_compared_when_one_is_not_there():
 
 def test_rows_are_packed_as_the_robot_packs(random):
     life = draw_recording('rising', 30, random, Disturbance(drop=0.3))
-    rows = rows_of(life)
+    rows = situations_of(life)
     windows, valid = windows_of(life)
-    assert rows.signals.shape == (30, 140)
-    assert np.array_equal(rows.signals[7, :70].reshape(10, 7), windows[7])
-    assert np.array_equal(rows.signals[7, 70:].reshape(10, 7), valid[7])
+    packed = rows.packed()[0]
+    assert packed.shape == (30, 140)
+    assert np.array_equal(packed[7, :70].reshape(10, 7), windows[7])
+    assert np.array_equal(packed[7, 70:].reshape(10, 7), valid[7])
 
 
 def test_invalid_samples_show_nothing(random):
@@ -124,12 +125,12 @@ def test_clean_lives_lose_nothing(random):
 
 
 def test_the_same_seed_gives_the_same_rows():
-    one, two, other = (draw_rows(12, 20, np.random.default_rng(s)) for s in (3, 3, 4))
+    one, two, other = (draw_learning_set(12, 20, np.random.default_rng(s)) for s in (3, 3, 4))
     assert one.sha256 == two.sha256 != other.sha256
 
 
 def test_every_activity_is_in_the_rows_and_most_of_the_time_there_is_none():
-    rows = draw_rows(150, 60, np.random.default_rng(0))
+    rows = draw_learning_set(150, 60, np.random.default_rng(0))
     assert (rows.labels.sum(axis=0) > 50).all()
     assert (rows.labels.sum(axis=1) == 0).mean() > 0.5
     assert rows.weight.mean() > 0.85

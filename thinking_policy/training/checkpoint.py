@@ -1,0 +1,129 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""The state of a fit on disk, so that it can go on where it was interrupted."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import pickle
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from thinking_policy.training.errors import LearningError
+
+CHECKPOINT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """Everything that decides how a fit goes on.
+
+    Attributes:
+        sums: What it belongs to: recipe, data, network.
+        step: Steps done.
+        smooth: Smoothed loss.
+        network: Weights.
+        optimiser: Its state.
+        random: States of the random generators.
+        drawer: State of the rows' order.
+        best: Best weights so far; empty: none kept.
+        best_loss: Their validation loss.
+        worse: Evaluations since then.
+    """
+
+    sums: Mapping[str, str]
+    step: int
+    smooth: float
+    network: dict[str, Tensor]
+    optimiser: dict[str, Any]
+    random: list[Tensor]
+    drawer: list[Tensor]
+    best: dict[str, Tensor]
+    best_loss: float
+    worse: int
+
+
+def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; a reader finds the old one or the new one, never a part.
+
+    Raises:
+        LearningError: It can't be written.
+    """
+    temporary = path.with_name(path.name + '.new')
+    fields = {f.name: getattr(checkpoint, f.name) for f in dataclasses.fields(checkpoint)}
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        torch.save({'version': CHECKPOINT_VERSION, **fields}, temporary)
+        temporary.replace(path)
+    except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
+        raise LearningError(f'{path}: checkpoint cannot be written: {error}') from error
+
+
+def read_checkpoint(path: Path, sums: Mapping[str, str]) -> Checkpoint | None:
+    """Read a checkpoint that belongs to a run.
+
+    Args:
+        path: Its file.
+        sums: Of the run.
+
+    Returns:
+        None where there is no file.
+
+    Raises:
+        LearningError: Damaged, or of another run; says what differs.
+    """
+    if not path.exists():
+        return None
+    remedy = 'delete it to start anew'
+    try:
+        # Only tensors and plain values: a checkpoint can't run code.
+        fields = torch.load(path, weights_only=True)
+        version = fields.pop('version')
+        found = Checkpoint(**fields) if version == CHECKPOINT_VERSION else None
+    except (OSError, RuntimeError, EOFError, KeyError, TypeError, AttributeError) as error:
+        raise LearningError(f'{path}: not a checkpoint, or damaged; {remedy}') from error
+    except pickle.UnpicklingError as error:
+        raise LearningError(f'{path}: not a checkpoint, or damaged; {remedy}') from error
+    if found is None:
+        raise LearningError(
+            f'{path}: checkpoint of version {version}, expected {CHECKPOINT_VERSION}; {remedy}'
+        )
+    for name, wanted in sums.items():
+        if found.sums.get(name) != wanted:
+            raise LearningError(
+                f'{path}: checkpoint of another run, with another {name}; {remedy}, or give '
+                f'the same data and options to go on'
+            )
+    return found
+
+
+@contextlib.contextmanager
+def deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Let Ctrl-C wait for the end of a step, whose weights would else be half changed.
+
+    Yields a function that tells whether it came. The second Ctrl-C is not held back. Outside of
+    the main thread, where signals can't be caught, it never tells.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    came = threading.Event()
+
+    def remember(number: int, frame: FrameType | None) -> None:
+        came.set()
+        signal.signal(signal.SIGINT, before)
+
+    before = signal.signal(signal.SIGINT, remember)
+    try:
+        yield came.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
