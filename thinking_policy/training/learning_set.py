@@ -88,7 +88,7 @@ class LearningSet:
         Raises:
             LearningError: The array and what is wrong with it.
         """
-        check_arrays(self._arrays(), len(self.activities), len(self.signals), 'learning set')
+        check_arrays(named_arrays(self), len(self.activities), len(self.signals), 'learning set')
 
     def __len__(self) -> int:
         """Return N."""
@@ -122,7 +122,7 @@ class LearningSet:
         digest = hashlib.sha256(
             repr((self.activities, self.signals, self.tick_period_s, self.vocabulary)).encode()
         )
-        for name, array in sorted(self._arrays().items()):
+        for name, array in sorted(named_arrays(self).items()):
             digest.update(f'{name}{array.dtype}{array.shape}'.encode())
             digest.update(np.ascontiguousarray(array).data)
         return digest.hexdigest()
@@ -168,31 +168,19 @@ class LearningSet:
                         f'none {what}; add such rows, or leave the activity out'
                     )
 
-    def _arrays(self) -> dict[str, Array]:
-        return named_arrays(
-            self.window, self.valid, self.labels, self.weight, self.episode, self.events
-        )
 
-
-def named_arrays(
-    window: Array,
-    valid: Array,
-    labels: Array,
-    weight: Array,
-    episode: Array,
-    events: EventRows | None,
-) -> dict[str, Array]:
+def named_arrays(learning: LearningSet) -> dict[str, Array]:
     """Return the arrays of a learning set by their names in a file."""
-    arrays = {
-        'window': window,
-        'valid': valid,
-        'labels': labels,
-        'weight': weight,
-        'episode': episode,
+    arrays: dict[str, Array] = {
+        'window': learning.window,
+        'valid': learning.valid,
+        'labels': learning.labels,
+        'weight': learning.weight,
+        'episode': learning.episode,
     }
-    if events:
+    if learning.events:
         names = ('recent_code', 'recent_age', 'code_age', 'code_count')
-        arrays.update(zip(names, events.arrays, strict=True))
+        arrays.update(zip(names, learning.events.arrays, strict=True))
     return arrays
 
 

@@ -1,0 +1,314 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Learning sets on disk: exported situations with labels, as .npz files.
+
+| array | shape | content |
+|---|---|---|
+| window, valid | [N, T, F] | as `thinking-policy bag situations` writes them |
+| signals | text [F] | names; units, ranges and periods stand in `meta` |
+| episode | [N] | rows of one episode are never split between learning and testing |
+| activities | text [G] | ids of the kinds of thinking |
+| labels | [N, G] | 1: called for, 0: not; or between |
+| weight | [N, G] | optional; 0: either answer is right |
+| stamp_ns, event_row, event_stamp_ns, event_code | | optional; the exported events |
+| recent_code, recent_age, code_age, code_count, vocabulary | | optional; events ready packed |
+| meta | text | JSON: the export's, or `tick_period_s` and `signals` |
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinking_policy.policy.manifest import ManifestSignal
+from thinking_policy.situation.configuration import EventConfig
+from thinking_policy.training.errors import LearningError
+from thinking_policy.training.event_rows import EventStream, event_rows
+from thinking_policy.training.learning_set import (
+    EventRows,
+    LearningSet,
+    check_arrays,
+    concatenate,
+    named_arrays,
+)
+
+Arrays = dict[str, NDArray[Any]]
+RECENT_EVENTS = EventConfig().recent
+_LARGEST = 10.0  # where situations are clipped
+_PACKED = ('recent_code', 'recent_age', 'code_age', 'code_count')
+
+
+def load_learning_set(
+    path: Path,
+    *,
+    taxonomy: Sequence[str] | None = None,
+    vocabulary: Sequence[str] | None = None,
+    recent_events: int = RECENT_EVENTS,
+    unlabelled: bool = False,
+) -> LearningSet:
+    """Read a learning set.
+
+    Args:
+        path: An .npz file, or a folder of them with the same signals and activities.
+        taxonomy: Ids that labels may have; their order becomes that of the set. None: any.
+        vocabulary: Event codes to pack from exported events; None: those of events that are
+            packed already, if there are any.
+        recent_events: E, recent events to pack.
+        unlabelled: Take files without labels too: `taxonomy` then says the activities, and no
+            row has a weight.
+
+    Raises:
+        LearningError: File, array and row, what was expected and found, what to do.
+    """
+    parts: list[LearningSet] = []
+    for file in learning_files(path):
+        part = _load(file, taxonomy, vocabulary, recent_events, unlabelled)
+        if parts:
+            _compare(parts[0], part, file)
+        parts.append(part)
+    return concatenate(parts)
+
+
+def learning_files(path: Path) -> list[Path]:
+    """Return the file, or the .npz files of a folder in order of their names.
+
+    Raises:
+        LearningError: There is none.
+    """
+    if not path.is_dir():
+        return [path]
+    files = sorted(path.glob('*.npz'))
+    if not files:
+        raise LearningError(f'{path}: expected .npz files in this folder, found none')
+    return files
+
+
+def exported_codes(path: Path) -> tuple[str, ...]:
+    """Return the codes of all exported events, the most frequent first.
+
+    Raises:
+        LearningError: A file can't be read.
+    """
+    counts: dict[str, int] = {}
+    for file in learning_files(path):
+        codes, count = np.unique(_read(file).get('event_code', []), return_counts=True)
+        for code, times in zip(codes, count, strict=True):
+            counts[str(code)] = counts.get(str(code), 0) + int(times)
+    return tuple(sorted(counts, key=lambda code: (-counts[code], code)))
+
+
+def save_learning_set(path: Path, learning: LearningSet) -> None:
+    """Write a learning set; the file appears whole or not at all, the same bytes every time.
+
+    Raises:
+        LearningError: It can't be written.
+    """
+    meta = {
+        'tick_period_s': learning.tick_period_s,
+        'signals': [dataclasses.asdict(signal) for signal in learning.signals],
+    }
+    arrays = {
+        **named_arrays(learning),
+        'signals': np.array([signal.name for signal in learning.signals], np.str_),
+        'activities': np.array(learning.activities, np.str_),
+        'meta': np.array(json.dumps(meta, allow_nan=False)),
+    }
+    if learning.events:
+        arrays['vocabulary'] = np.array(learning.vocabulary, np.str_)
+    partial = path.with_name(f'.{path.name}.partial')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with partial.open('wb') as file:
+                np.savez_compressed(file, allow_pickle=False, **arrays)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise LearningError(f'{path}: cannot be written: {error.strerror or error}') from error
+
+
+def _read(path: Path) -> Arrays:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except FileNotFoundError as error:
+        raise LearningError(f'{path}: no such file') from error
+    except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
+        raise LearningError(
+            f'{path}: not an .npz file, or damaged: {error}; `thinking-policy bag situations` '
+            f'writes such files'
+        ) from error
+
+
+def _load(
+    path: Path,
+    taxonomy: Sequence[str] | None,
+    vocabulary: Sequence[str] | None,
+    recent_events: int,
+    unlabelled: bool,
+) -> LearningSet:
+    arrays = _read(path)
+    _require(arrays, ('window', 'valid', 'signals', 'episode', 'meta'), path)
+    tick_period_s, signals, events = _meta(arrays, path)
+    valid = arrays['valid'].astype(np.bool_)
+    window = _numbers(arrays, 'window', path)
+    if window.ndim != 3 or valid.shape != window.shape or window.shape[2] != len(signals):
+        raise LearningError(
+            f'{path}: expected window and valid [N, T, {len(signals)}], found {window.shape} and '
+            f'{valid.shape}'
+        )
+    # What is not valid says nothing, whatever a tool left there.
+    window = np.where(valid, window, np.float32(0))
+    labels, weight, activities = _labels(arrays, path, taxonomy, unlabelled)
+    episode = np.unique(arrays['episode'], return_inverse=True)[1].ravel().astype(np.int64)
+    packed = _events(arrays, path, episode, vocabulary, recent_events, events)
+    check_arrays(
+        {'window': window, 'valid': valid, 'labels': labels, 'weight': weight, 'episode': episode}
+        | dict(zip(_PACKED, packed.arrays if packed else (), strict=False)),
+        len(activities),
+        len(signals),
+        str(path),
+    )
+    if len(window) and np.abs(window).max() > _LARGEST:
+        row = int(np.abs(window).reshape(len(window), -1).max(axis=1).argmax())
+        raise LearningError(
+            f'{path}: window: expected scaled samples within ±{_LARGEST:g}, found '
+            f'{float(np.abs(window[row]).max()):g} in row {row}; scale them so that the nominal '
+            f'range is 0...1'
+        )
+    return LearningSet(
+        window, valid, labels, weight, episode, activities, signals, tick_period_s, packed
+    )
+
+
+def _labels(
+    arrays: Arrays, path: Path, taxonomy: Sequence[str] | None, unlabelled: bool
+) -> tuple[NDArray[np.float32], NDArray[np.float32], tuple[str, ...]]:
+    """Return labels, weights and ids in the taxonomy's order."""
+    if unlabelled and taxonomy is not None and 'labels' not in arrays:
+        nothing = np.zeros((len(arrays['window']), len(taxonomy)), np.float32)
+        return nothing, nothing.copy(), tuple(taxonomy)
+    _require(arrays, ('labels', 'activities'), path)
+    ids = [str(name) for name in np.atleast_1d(arrays['activities'])]
+    labels = _numbers(arrays, 'labels', path)
+    weight = (
+        _numbers(arrays, 'weight', path) if 'weight' in arrays else np.ones(labels.shape, 'f4')
+    )
+    if len(set(ids)) != len(ids):
+        raise LearningError(f'{path}: activities: {ids} names one twice')
+    if labels.ndim != 2 or labels.shape[1] != len(ids) or weight.shape != labels.shape:
+        raise LearningError(
+            f'{path}: expected labels and weight [N, {len(ids)}] for activities {ids}, found '
+            f'{labels.shape} and {weight.shape}'
+        )
+    if taxonomy is None:
+        return labels, weight, tuple(ids)
+    for name in ids:
+        if name not in taxonomy:
+            raise LearningError(
+                f'{path}: label {name!r} is not in the list of activities, which has '
+                f'{list(taxonomy)}; add it there, or give another list with --activities'
+            )
+    order = sorted(range(len(ids)), key=lambda column: list(taxonomy).index(ids[column]))
+    return labels[:, order], weight[:, order], tuple(ids[column] for column in order)
+
+
+def _meta(arrays: Arrays, path: Path) -> tuple[float, tuple[ManifestSignal, ...], dict[str, Any]]:
+    """Return tick period, signals and the settings of events."""
+    try:
+        meta = json.loads(str(arrays['meta']))
+        about = meta.get('configuration', meta)
+        tick_s = float(about['tick_period_s'])
+        signals = tuple(
+            ManifestSignal(
+                str(entry['name']),
+                str(entry['unit']),
+                float(entry['nominal_low']),
+                float(entry['nominal_high']),
+                float(entry.get('period_s', tick_s * entry.get('period_ticks', 1))),
+            )
+            for entry in about['signals']
+        )
+        events = dict(about.get('events', {}))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LearningError(
+            f'{path}: meta: expected JSON as `thinking-policy bag situations` writes it, or '
+            f'{{"tick_period_s": ..., "signals": [{{"name", "unit", "nominal_low", '
+            f'"nominal_high", "period_s"}}, ...]}}; {type(error).__name__}: {error}'
+        ) from error
+    names = [str(name) for name in np.atleast_1d(arrays['signals'])]
+    if [signal.name for signal in signals] != names:
+        raise LearningError(
+            f'{path}: signals {names} are not those of meta, {[s.name for s in signals]}'
+        )
+    return tick_s, signals, events
+
+
+def _events(
+    arrays: Arrays,
+    path: Path,
+    episode: NDArray[np.int64],
+    vocabulary: Sequence[str] | None,
+    recent_events: int,
+    settings: dict[str, Any],
+) -> EventRows | None:
+    if 'vocabulary' in arrays:
+        ready = tuple(str(code) for code in np.atleast_1d(arrays['vocabulary']))
+        if vocabulary is not None and tuple(vocabulary) != ready:
+            raise LearningError(
+                f'{path}: its events are packed for {list(ready)}, not for {list(vocabulary)}'
+            )
+        _require(arrays, _PACKED, path)
+        code = arrays['recent_code'].astype(np.int64)
+        return EventRows(ready, code, *(_numbers(arrays, name, path) for name in _PACKED[1:]))
+    if not vocabulary:
+        return None
+    _require(arrays, ('stamp_ns', 'event_row', 'event_stamp_ns', 'event_code'), path)
+    default = EventConfig()
+    stream = EventStream(
+        arrays['stamp_ns'],
+        episode,
+        arrays['event_row'],
+        arrays['event_stamp_ns'],
+        arrays['event_code'],
+        int(settings.get('recent', default.recent)),
+        int(settings.get('known', default.known)),
+    )
+    return event_rows(stream, vocabulary, recent_events)
+
+
+def _numbers(arrays: Arrays, name: str, path: Path) -> NDArray[np.float32]:
+    if arrays[name].dtype.kind not in 'biuf':
+        raise LearningError(f'{path}: {name}: expected numbers, found {arrays[name].dtype}')
+    return np.asarray(arrays[name], np.float32)
+
+
+def _require(arrays: Arrays, names: Sequence[str], path: Path) -> None:
+    for name in names:
+        if name not in arrays:
+            remedy = (
+                'add what each row calls for: labels [N, G] and the ids activities [G]'
+                if name in ('labels', 'activities')
+                else '`thinking-policy bag situations` writes it'
+            )
+            raise LearningError(
+                f'{path}: expected an array {name!r}, found {sorted(arrays)}; {remedy}'
+            )
+
+
+def _compare(first: LearningSet, other: LearningSet, path: Path) -> None:
+    for name in ('signals', 'activities', 'tick_period_s', 'length', 'vocabulary'):
+        one, two = getattr(first, name), getattr(other, name)
+        if one != two:
+            raise LearningError(
+                f'{path}: {name} differ from those of the first file: {two} instead of {one}; '
+                f'export all bags with the same configuration'
+            )
