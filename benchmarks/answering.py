@@ -57,6 +57,23 @@ def measure_answering(
     }
 
 
+def table(results: dict[str, dict[str, dict[str, float]]]) -> str:
+    """Return the results of all tick periods as a Markdown table."""
+    lines = [
+        'Newest message → answer heard, ms',
+        '',
+        '| tick | | answers | p50 | p99 |',
+        '|---|---|---|---|---|',
+    ]
+    for tick_s, rows in results.items():
+        lines += [
+            f'| {tick_s} s | {name} | {row["answers"]} | {row["ms p50"]:.2f} '
+            f'| {row["ms p99"]:.2f} |'
+            for name, row in rows.items()
+        ]
+    return '\n'.join(lines)
+
+
 def bare(tick_s: float) -> None:
     """Be the bare node."""
     rclpy.init()

@@ -1,148 +1,211 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""(a) One inference: one thread, NumPy in, NumPy out, inputs that change with every call.
+"""(a) One query: policies beside retrieval, by the timing protocol of the experiments.
 
-All contenders take turns in one run, so that a change of the machine's speed meets them alike.
-Each is timed warm, and once more after 100 ms of sleep, which is what a 10 Hz node sees. The
-floor is an identity graph of the same signature: what ONNX Runtime costs without any network.
+One thread, NumPy in, NumPy out, other inputs with every call, all contenders taking turns in one
+run; each single query warm and after 100 ms of sleep, which is what a 10 Hz node sees, and in
+batches. The floor is an identity graph of the same signature: what ONNX Runtime costs without
+any network. Retrieval includes all that a query needs: features, z-scores, search, vote.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+import dataclasses
 from pathlib import Path
 
 import numpy as np
-import onnx
-import onnxruntime
-from onnx import TensorProto, helper
+import torch
 
+from thinking_policy.experiments.baselines import HNSW_BUILD, HNSW_LINKS, Retrieval
+from thinking_policy.experiments.lookup import lookup, narrow_search, search_alone
+from thinking_policy.experiments.ordering import draw_sets
+from thinking_policy.experiments.timing import (
+    IDENTITY,
+    Contender,
+    Progress,
+    Protocol,
+    graph,
+    identity,
+    measure,
+    network,
+)
 from thinking_policy.policy import PolicyRuntime, read_artifact
+from thinking_policy.policy.packing import input_specs, pack_signals
 from thinking_policy.situation.situation import Situation
+from thinking_policy.training.export import export_graph
+from thinking_policy.training.networks import Probabilities, ReferencePolicy
 
-SLEEP_S = 0.1
-WARM_UP = 50
-Call = Callable[[int], object]
+HISTORIES = (500, 2_000, 10_000, 30_000)
+QUERIES = 1_000
+SEED = 100
+NETWORK, WHOLE = 'robot policy, network', 'robot policy, whole'
+# What is to be reached: the network against the floor, against HNSW at the longest history, and
+# in milliseconds on a quiet machine.
+LARGEST = {'identity': 3.0, 'hnsw': 0.7, 'ms': 0.020}
 
 
-def measure_inference(policy: Path, warm: int, slept: int) -> dict[str, dict[str, float]]:
-    """Return p50 and p99 in microseconds per contender, warm and after sleep.
+def measure_inference(
+    policy: Path,
+    protocol: Protocol,
+    histories: tuple[int, ...] = HISTORIES,
+    progress: Progress | None = None,
+) -> dict:
+    """Time the policies and retrieval from histories of several lengths.
 
     Args:
-        policy: Policy file.
-        warm: Timed calls of each contender in the warm round.
-        slept: Timed calls of each contender after a sleep.
+        policy: The robot's policy file, for seven signals over ten samples.
+        protocol: How often each is called.
+        histories: Numbers of stored records.
+        progress: Called with rounds done and rounds in all.
+
+    Returns:
+        `protocol`, `histories`, `hnsw` (M, efConstruction, efSearch and recall of each history)
+        and `timings`: for each contender and state p50 and p99, microseconds per query.
     """
-    runtime = PolicyRuntime.load(policy)
-    situations = _situations(runtime, 64)
-    windows = [_packed(situation) for situation in situations]
-    model = read_artifact(policy).data
-    contenders: dict[str, Call] = {
-        'identity graph': _bound(_identity(model), windows),
-        'policy network': _bound(model, windows),
-        'policy whole': lambda turn: runtime.infer(situations[turn % len(situations)]),
-    }
-    for call in contenders.values():
-        for turn in range(WARM_UP):
-            call(turn)
-    timings = {
-        'warm': _take_turns(contenders, warm, sleep_s=0.0),
-        'after 100 ms': _take_turns(contenders, slept, sleep_s=SLEEP_S),
-    }
-    return {
-        name: {
-            f'{state} {label}': float(np.percentile(timings[state][name], percent))
-            for state in timings
-            for label, percent in (('p50', 50), ('p99', 99))
+    sets = draw_sets(SEED, max(histories), 2 * QUERIES)
+    # One half chooses how wide HNSW searches, the other is asked while the clock runs.
+    choosing, windows = sets.test.window[:QUERIES], sets.test.window[QUERIES:]
+    contenders = policies(policy, windows, protocol.batch)
+    hnsw = {}
+    for count in histories:
+        stored = (sets.train.window[:count], sets.train.labels[:count])
+        flat = Retrieval(*stored, 'sequence')
+        graph_index = Retrieval(*stored, 'sequence', index='hnsw')
+        width, recall = narrow_search(graph_index, flat, choosing)
+        hnsw[str(count)] = {
+            'M': HNSW_LINKS,
+            'efConstruction': HNSW_BUILD,
+            'efSearch': width,
+            'recall@4': round(recall, 3),
         }
-        for name in contenders
+        batch = protocol.batch
+        contenders |= {
+            f'Sequence-RAG, flat, {count:,}': lookup(flat, windows, batch),
+            _hnsw(count): lookup(graph_index, windows, batch),
+            f'HNSW search alone, {count:,}': search_alone(graph_index, windows, batch),
+            f'Summary-RAG, {count:,}': lookup(Retrieval(*stored, 'summary'), windows, batch),
+        }
+    timings = measure(contenders, protocol, progress)
+    return {
+        'protocol': dataclasses.asdict(protocol),
+        'histories': list(histories),
+        'hnsw': hnsw,
+        'timings': {
+            name: {state: timing._asdict() for state, timing in states.items()}
+            for name, states in timings.items()
+        },
     }
 
 
-def _take_turns(
-    contenders: dict[str, Call], rounds: int, sleep_s: float
-) -> dict[str, list[float]]:
-    timings: dict[str, list[float]] = {name: [] for name in contenders}
-    names = list(contenders)
-    for turn in range(rounds):
-        for name in names[turn % len(names) :] + names[: turn % len(names)]:
-            if sleep_s:
-                time.sleep(sleep_s)
-            start = time.perf_counter_ns()
-            contenders[name](turn)
-            timings[name].append((time.perf_counter_ns() - start) / 1e3)
-    return timings
+def policies(policy: Path, windows: np.ndarray, batch: int) -> dict[str, Contender]:
+    """Return the floor, the robot's policy and the paper's as contenders.
+
+    Args:
+        policy: The robot's policy file.
+        windows: Queries [Q, T, F].
+        batch: Queries in a batch.
+    """
+    valid = np.ones(windows.shape, np.bool_)
+    inputs = [pack_signals(windows, valid)]
+    runtime = PolicyRuntime.load(policy)
+    model = read_artifact(policy).data
+    situations = _situations(runtime, windows)
+    reference = Probabilities(_untrained_reference(*windows.shape[1:])).eval()
+    specs = input_specs(*windows.shape[1:], 0, 0)
+    exported = export_graph(reference.network, specs, 'float32')
+    return {
+        IDENTITY: identity(model, inputs, batch),
+        NETWORK: graph(model, inputs, batch),
+        WHOLE: Contender(lambda turn: runtime.infer(situations[turn % len(situations)])),
+        'reference, ONNX Runtime': graph(exported, inputs, batch),
+        'reference, torch': network(reference, inputs, batch),
+    }
 
 
-def _situations(runtime: PolicyRuntime, count: int) -> list[Situation]:
-    random = np.random.default_rng(0)
+def table(results: dict) -> str:
+    """Return the timings as a Markdown table, the indexes' settings and the targets."""
+    timings, batch = results['timings'], results['protocol']['batch']
+    floor, longest = timings[IDENTITY], timings[_hnsw(results['histories'][-1])]
+    lines = [
+        f'Milliseconds per query, one thread. HNSW: at {results["histories"][-1]:,} records, '
+        f'with vote. Batches of {batch}.',
+        '',
+        '| | warm p50 | p99 | ÷ identity | ÷ HNSW | after sleep p50 | p99 | ÷ identity '
+        '| ÷ HNSW | batched | ÷ HNSW |',
+        f'|---|{"---|" * 10}',
+    ]
+    for name, states in timings.items():
+        cells = [name]
+        for state in ('warm', 'after sleep'):
+            p50, p99 = states[state]['p50'], states[state]['p99']
+            cells += [f'{p50 / 1e3:.4f}', f'{p99 / 1e3:.4f}', f'{p50 / floor[state]["p50"]:.2f}']
+            cells.append(f'{p50 / longest[state]["p50"]:.2f}')
+        if 'batched' in states:
+            p50 = states['batched']['p50']
+            cells += [f'{p50 / 1e3:.4f}', f'{p50 / longest["batched"]["p50"]:.2f}']
+        else:
+            cells += ['', '']
+        lines.append(f'| {" | ".join(cells)} |')
+    lines += [
+        '',
+        '| records | M | efConstruction | efSearch | recall@4 |',
+        '|---|---|---|---|---|',
+    ]
+    for count, settings in results['hnsw'].items():
+        lines.append(f'| {int(count):,} | {" | ".join(str(v) for v in settings.values())} |')
+    return '\n'.join([*lines, '', *_targets(results)])
+
+
+def _targets(results: dict) -> list[str]:
+    timings, longest = results['timings'], results['histories'][-1]
+    own = timings[NETWORK]['warm']['p50']
+    found = {
+        'identity': own / timings[IDENTITY]['warm']['p50'],
+        'hnsw': own / timings[_hnsw(longest)]['warm']['p50'],
+        'ms': own / 1e3,
+    }
+    words = {
+        'identity': 'times the identity graph',
+        'hnsw': f'times HNSW at {longest:,}',
+        'ms': 'ms at the median',
+    }
+    return [
+        f'- {NETWORK}: {found[key]:.3g} {words[key]}, at most {LARGEST[key]} wanted: '
+        f'{"reached" if found[key] <= LARGEST[key] else "not reached"}'
+        for key in LARGEST
+    ]
+
+
+def _hnsw(count: int) -> str:
+    return f'Sequence-RAG, HNSW, {count:,}'
+
+
+def _untrained_reference(length: int, signals: int) -> ReferencePolicy:
+    """Return a network whose layers differ: the exporter stores equal ones only once."""
+    torch.manual_seed(SEED)
+    reference = ReferencePolicy(length, signals, 8)
+    with torch.no_grad():
+        for parameter in reference.parameters():
+            parameter.add_(0.01 * torch.randn_like(parameter))
+    return reference
+
+
+def _situations(runtime: PolicyRuntime, windows: np.ndarray) -> list[Situation]:
     names = tuple(signal.name for signal in runtime.manifest.signals)
-    shape = (runtime.manifest.window_length, len(names))
-    situations = []
-    for tick in range(count):
-        valid = random.random(shape) < 0.9
-        window = (random.uniform(0, 1, shape) * valid).astype(np.float32)
-        situations.append(
-            Situation(
-                stamp_ns=tick,
-                tick=tick,
-                episode='benchmark',
-                period_s=0.5,
-                signals=names,
-                window=window,
-                valid=valid,
-                readings=(),
-                new_events=(),
-                events=(),
-                recalled=(),
-            )
+    valid = np.ones(windows.shape[1:], np.bool_)
+    return [
+        Situation(
+            stamp_ns=tick,
+            tick=tick,
+            episode='benchmark',
+            period_s=runtime.manifest.tick_period_s,
+            signals=names,
+            window=window,
+            valid=valid,
+            readings=(),
+            new_events=(),
+            events=(),
+            recalled=(),
         )
-    return situations
-
-
-def _packed(situation: Situation) -> np.ndarray:
-    return np.stack((situation.window, situation.valid)).astype(np.float32).reshape(1, -1)
-
-
-def _bound(model: bytes, windows: Sequence[np.ndarray]) -> Call:
-    """Return a call that copies a window in, runs, and copies the result out."""
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.add_session_config_entry('session.intra_op.allow_spinning', '0')
-    session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
-    binding = session.io_binding()
-    buffers = {}
-    for node in session.get_inputs():
-        kind = np.int64 if 'int64' in node.type else np.float32
-        shape = [size if isinstance(size, int) else 1 for size in node.shape]
-        buffers[node.name] = np.zeros(shape, kind)
-        binding.bind_input(node.name, 'cpu', 0, kind, shape, buffers[node.name].ctypes.data)
-    (out,) = session.get_outputs()
-    shape = [size if isinstance(size, int) else 1 for size in out.shape]
-    result = np.zeros(shape, np.float32)
-    binding.bind_output(out.name, 'cpu', 0, np.float32, shape, result.ctypes.data)
-    first = buffers[session.get_inputs()[0].name]
-
-    def call(turn: int) -> np.ndarray:
-        np.copyto(first, windows[turn % len(windows)])
-        session.run_with_iobinding(binding)
-        return result.copy()
-
-    return call
-
-
-def _identity(model: bytes) -> bytes:
-    """Return a graph with the inputs of `model` that only hands the first one on."""
-    given = onnx.load_from_string(model)
-    first = given.graph.input[0]
-    shape = [d.dim_value or 1 for d in first.type.tensor_type.shape.dim]
-    graph = helper.make_graph(
-        [helper.make_node('Identity', [first.name], ['out'])],
-        'identity',
-        list(given.graph.input),
-        [helper.make_tensor_value_info('out', TensorProto.FLOAT, shape)],
-    )
-    return helper.make_model(
-        graph, opset_imports=given.opset_import, ir_version=given.ir_version
-    ).SerializeToString()
+        for tick, window in enumerate(windows)
+    ]

@@ -4,11 +4,12 @@
 """What a tick costs, paired in one run on one machine. By hand, on a quiet machine:
 
     .venv/bin/python benchmarks/latency.py --out results/
+    .venv/bin/python benchmarks/latency.py --only inference --out results/
     .venv/bin/python benchmarks/latency.py --quick
 
-(a) one inference beside an identity graph, (b) CPU per message beside an empty rclpy subscriber,
-(c) newest message → activation beside a bare rclpy timer. Ratios are the result; absolute times
-hold for the machine that is named.
+(inference) the policies beside retrieval and an identity graph, (receiving) CPU per message
+beside an empty rclpy subscriber, (answering) newest message → activation beside a bare rclpy
+timer. Ratios are the result; absolute times hold for the machine that is named.
 """
 
 from __future__ import annotations
@@ -16,20 +17,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 # Before anything joins ROS: nobody else's messages in the figures, ours in nobody else's.
 os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
 os.environ.setdefault('ROS_DOMAIN_ID', '97')
+# Before anything computes: the libraries under FAISS, torch and NumPy read these once.
+os.environ['OMP_NUM_THREADS'] = os.environ['OPENBLAS_NUM_THREADS'] = '1'
+os.environ['MKL_NUM_THREADS'] = '1'
 
-from answering import measure_answering
-from inference import measure_inference
 from machine import heading, machine
-from receiving import LOADS, measure_receiving, write_parameters
 
 from thinking_policy.shipped import config_folder
 
+PARTS = ('inference', 'receiving', 'answering')
 TICKS_S = (0.5, 0.1)  # the shipped configurations' tick, and the 10 Hz of a busy node
 
 
@@ -37,86 +41,91 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument('--quick', action='store_true', help='a minute instead of several')
+    parser.add_argument('--quick', action='store_true', help='a minute or two instead of many')
+    parser.add_argument('--only', nargs='+', choices=PARTS, default=PARTS, help='default: all')
     parser.add_argument('--out', type=Path, help='folder for latency.json and latency.md')
     parser.add_argument('--policy', type=Path, help='policy file; default: the bundled one')
     options = parser.parse_args()
     policy = options.policy or config_folder() / 'policy.onnx'
-    facts = machine()
-    print(heading(facts), flush=True)
-    warm, slept, seconds, answers = (500, 10, 5.0, 15) if options.quick else (5000, 200, 20.0, 120)
-    results = {
-        'machine': facts,
-        'quick': options.quick,
-        'inference': {},
-        'receiving': [],
-        'answering': {},
-    }
-    results['inference'] = measure_inference(policy, warm, slept)
-    with tempfile.TemporaryDirectory() as folder:
-        for load in LOADS:
-            for tick_s in TICKS_S:
-                print(f'  {load}, tick {tick_s} s …', flush=True)
-                results['receiving'].append(
-                    measure_receiving(Path(folder), policy, load, seconds, tick_s)
-                )
-        for tick_s in TICKS_S:
-            parameters = write_parameters(Path(folder), policy, LOADS[next(iter(LOADS))], tick_s)
-            results['answering'][str(tick_s)] = measure_answering(parameters, answers, tick_s)
-    table = report(results)
-    print('\n' + table)
-    if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        (options.out / 'latency.json').write_text(json.dumps(results, indent=1) + '\n')
-        (options.out / 'latency.md').write_text(table + '\n')
+    results = {'machine': machine(), 'quick': options.quick}
+    print(heading(results['machine']), flush=True)
+    run = {'inference': time_inference, 'receiving': time_receiving, 'answering': time_answering}
+    tables = []
+    for part in PARTS:
+        if part not in options.only:
+            continue
+        print(f'{part} …', file=sys.stderr, flush=True)
+        results[part], table = run[part](policy, options.quick)
+        tables.append(table)
+        print(f'\n{table}', flush=True)
+        # After each part, for the next may take minutes.
+        if options.out:
+            write(options.out, results, tables)
 
 
-def report(results: dict) -> str:
-    """Return the results as Markdown tables."""
-    lines = [heading(results['machine']), '']
+def write(folder: Path, results: dict, tables: list[str]) -> None:
+    """Write latency.json and latency.md."""
+    lines = [heading(results['machine'])]
     if results['quick']:
-        lines += ['Quick run: few repetitions, not for comparing.', '']
-    columns = list(next(iter(results['inference'].values())))
-    lines += [
-        'One inference, one thread, µs (ratio to the identity graph)',
-        '',
-        f'| | {" | ".join(columns)} |',
-        f'|---|{"---|" * len(columns)}',
-    ]
-    floor = results['inference']['identity graph']
-    for name, row in results['inference'].items():
-        cells = [f'{row[c]:.1f} ({row[c] / floor[c]:.2f})' for c in columns]
-        lines.append(f'| {name} | {" | ".join(cells)} |')
-    lines += [
-        '',
-        'CPU per message, whole node beside an empty subscriber',
-        '',
-        '| load | tick | sent | received: empty, node | CPU: empty, node '
-        '| µs a message: empty, node | ratio |',
-        '|---|---|---|---|---|---|---|',
-    ]
-    for row in results['receiving']:
-        lines.append(
-            f'| {row["load"]} | {row["tick_s"]} s | {row["sent"]} '
-            f'| {row["received_empty"]}, {row["received_node"]} '
-            f'| {row["cpu_empty_percent"]:.1f} %, {row["cpu_node_percent"]:.1f} % '
-            f'| {row["us_per_message_empty"]:.0f}, {row["us_per_message_node"]:.0f} '
-            f'| {row["ratio"]:.3f} |'
-        )
-    lines += [
-        '',
-        'Newest message → answer heard, ms',
-        '',
-        '| tick | | answers | p50 | p99 |',
-        '|---|---|---|---|---|',
-    ]
-    for tick_s, rows in results['answering'].items():
-        lines += [
-            f'| {tick_s} s | {name} | {row["answers"]} | {row["ms p50"]:.2f} '
-            f'| {row["ms p99"]:.2f} |'
-            for name, row in rows.items()
-        ]
-    return '\n'.join(lines)
+        lines.append('Quick run: few repetitions, not for comparing.')
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / 'latency.json').write_text(json.dumps(results, indent=1) + '\n')
+    (folder / 'latency.md').write_text('\n\n'.join([*lines, *tables]) + '\n')
+
+
+def time_inference(policy: Path, quick: bool) -> tuple[dict, str]:
+    """Return figures and table of the policies beside retrieval."""
+    import inference
+
+    from thinking_policy.experiments.timing import Protocol
+
+    protocol = Protocol(warm=20, slept=3, batched=2) if quick else Protocol()
+    found = inference.measure_inference(policy, protocol, progress=tenths())
+    return found, inference.table(found)
+
+
+def time_receiving(policy: Path, quick: bool) -> tuple[list, str]:
+    """Return figures and table of the CPU per message."""
+    import receiving
+
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for load in receiving.LOADS:
+            for tick_s in TICKS_S:
+                print(f'  {load}, tick {tick_s} s …', file=sys.stderr, flush=True)
+                seconds = 5.0 if quick else 20.0
+                found.append(
+                    receiving.measure_receiving(Path(folder), policy, load, seconds, tick_s)
+                )
+    return found, receiving.table(found)
+
+
+def time_answering(policy: Path, quick: bool) -> tuple[dict, str]:
+    """Return figures and table of the way from the newest message to the answer."""
+    import answering
+    import receiving
+
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        topics = next(iter(receiving.LOADS.values()))
+        for tick_s in TICKS_S:
+            print(f'  tick {tick_s} s …', file=sys.stderr, flush=True)
+            parameters = receiving.write_parameters(Path(folder), policy, topics, tick_s)
+            answers = 15 if quick else 120
+            found[str(tick_s)] = answering.measure_answering(parameters, answers, tick_s)
+    return found, answering.table(found)
+
+
+def tenths() -> Callable[[int, int], None]:
+    """Return what prints a line for every tenth of a work."""
+    said = [0]
+
+    def progress(done: int, total: int) -> None:
+        if 10 * done // total > said[0]:
+            said[0] = 10 * done // total
+            print(f'  {done} of {total} rounds', file=sys.stderr, flush=True)
+
+    return progress
 
 
 if __name__ == '__main__':

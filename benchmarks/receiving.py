@@ -89,6 +89,26 @@ def measure_receiving(
     }
 
 
+def table(results: list[dict[str, Any]]) -> str:
+    """Return the results of all loads as a Markdown table."""
+    lines = [
+        'CPU per message, whole node beside an empty subscriber',
+        '',
+        '| load | tick | sent | received: empty, node | CPU: empty, node '
+        '| µs a message: empty, node | ratio |',
+        '|---|---|---|---|---|---|---|',
+    ]
+    for row in results:
+        lines.append(
+            f'| {row["load"]} | {row["tick_s"]} s | {row["sent"]} '
+            f'| {row["received_empty"]}, {row["received_node"]} '
+            f'| {row["cpu_empty_percent"]:.1f} %, {row["cpu_node_percent"]:.1f} % '
+            f'| {row["us_per_message_empty"]:.0f}, {row["us_per_message_node"]:.0f} '
+            f'| {row["ratio"]:.3f} |'
+        )
+    return '\n'.join(lines)
+
+
 def write_parameters(
     folder: Path, policy: Path, topics: dict[str, tuple[str, float]], tick_s: float
 ) -> Path:

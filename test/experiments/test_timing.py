@@ -64,6 +64,13 @@ def test_in_every_round_each_is_called_once_and_the_order_changes():
     assert len({tuple(name for name, _ in called) for called in rounds}) > 5
 
 
+def test_a_turn_begins_with_calls_that_do_not_count():
+    watch = Watch()
+    taken = take_turns({'a': watch.work('a', 1000)}, 2, settle=2, in_a_row=3, clock_ns=watch)
+    assert watch.calls == [('a', number) for number in range(10)]
+    assert taken['a'].tolist() == [3, 4, 5, 8, 9, 10]
+
+
 def test_progress_goes_from_the_first_round_to_the_last():
     seen = []
     protocol = Protocol(warm=3, slept=2, batched=2, batch=4, sleep_s=0.0)

@@ -8,6 +8,7 @@ FAISS is called past the checks of its wrapper, which take as long as a search o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import faiss
@@ -108,15 +109,17 @@ def _searching(index: Any, queries: Array, size: int) -> Call:
     return call
 
 
-def _bound(index: Any, query: Array) -> tuple[Any, NDArray[np.int64]]:
+def _bound(index: Any, query: Array) -> tuple[Callable[[], None], NDArray[np.int64]]:
     """Return a search of `query` that fills the ids [size, 4] returned beside it."""
     faiss.omp_set_num_threads(1)
     size = len(query)
     distances = np.empty((size, NEIGHBOURS), np.float32)
     ids = np.empty((size, NEIGHBOURS), np.int64)
-    pointers = [faiss.swig_ptr(array) for array in (query, distances, ids)]
+    # FAISS sees addresses only; the arrays live as long as the search does.
+    kept = [(array, faiss.swig_ptr(array)) for array in (query, distances, ids)]
+    (_, asked), (_, far), (_, which) = kept
 
-    def search() -> None:
-        index.search_c(size, pointers[0], NEIGHBOURS, pointers[1], pointers[2])
+    def search(kept: object = kept) -> None:
+        index.search_c(size, asked, NEIGHBOURS, far, which)
 
     return search, ids

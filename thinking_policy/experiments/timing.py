@@ -2,10 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a query costs: one thread, NumPy arrays in, NumPy arrays out, contenders taking turns.
 
-A machine changes its speed while it measures. So every contender is called once in each round,
-in an order that is drawn anew, and figures of one run are compared with each other: the ratio to
+A machine changes its speed while it measures. So every contender has a short turn in each round,
+the rounds' order is drawn anew, and figures of one run are compared with each other: the ratio to
 the identity graph, which is what ONNX Runtime costs without any network, is the result. Inputs
 change with every call.
+
+Warm means warm: a turn begins with calls that don't count, since the contender before may have
+filled the caches with megabytes of its own. What a call costs when it comes out of the cold is
+measured after sleep.
 """
 
 from __future__ import annotations
@@ -31,7 +35,6 @@ Array = NDArray[Any]
 
 IDENTITY = 'identity graph'
 _ORDER_SEED = 0
-_WARM_UP = 50
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ class Contender:
     """One way to answer a query.
 
     Attributes:
-        single: Answers one query; its argument, the number of the round, says which.
+        single: Answers one query; its argument, the number of the call, says which.
         batched: Answers `Protocol.batch` queries at once; None: it has no such form.
     """
 
@@ -52,16 +55,20 @@ class Protocol:
     """How often each contender is called.
 
     Attributes:
-        warm: Single queries, one right after the other.
-        slept: Single queries, each after `sleep_s`.
-        batched: Batches.
+        warm: Rounds of single queries.
+        settle: Queries at the beginning of a warm turn that don't count.
+        in_a_row: Queries of a warm turn that count.
+        slept: Rounds of one single query each, after `sleep_s`.
+        batched: Rounds of one batch each, after one that doesn't count.
         batch: Queries in a batch.
         sleep_s: What a node at 10 Hz sleeps between two ticks.
     """
 
-    warm: int = 2000
+    warm: int = 300
+    settle: int = 5
+    in_a_row: int = 10
     slept: int = 100
-    batched: int = 30
+    batched: int = 20
     batch: int = 256
     sleep_s: float = 0.1
 
@@ -95,15 +102,20 @@ def measure(
         return progress and (lambda turn, _: progress(done + turn, sum(rounds)))
 
     with one_thread():
-        for call in single.values():
-            for turn in range(_WARM_UP):
-                call(turn)
-        for call in batched.values():
+        for call in (*single.values(), *batched.values()):
             call(0)
         states = {
-            'warm': take_turns(single, rounds[0], progress=part(0)),
-            'after sleep': take_turns(single, rounds[1], protocol.sleep_s, part(rounds[0])),
-            'batched': take_turns(batched, rounds[2], progress=part(sum(rounds[:2]))),
+            'warm': take_turns(
+                single,
+                rounds[0],
+                settle=protocol.settle,
+                in_a_row=protocol.in_a_row,
+                progress=part(0),
+            ),
+            'after sleep': take_turns(
+                single, rounds[1], sleep_s=protocol.sleep_s, progress=part(rounds[0])
+            ),
+            'batched': take_turns(batched, rounds[2], settle=1, progress=part(sum(rounds[:2]))),
         }
     return {
         name: {
@@ -118,37 +130,44 @@ def measure(
 def take_turns(
     calls: Mapping[str, Call],
     rounds: int,
+    *,
+    settle: int = 0,
+    in_a_row: int = 1,
     sleep_s: float = 0.0,
     progress: Progress | None = None,
-    *,
     clock_ns: Callable[[], int] = time.perf_counter_ns,
     sleep: Callable[[float], None] = time.sleep,
 ) -> dict[str, NDArray[np.float64]]:
-    """Call each once in every round, in random order, so that no one always follows the same.
+    """Give each a turn in every round, in random order, so that no one always follows the same.
 
     Args:
-        calls: By name.
+        calls: By name; the argument of each goes up by one with every call.
         rounds: How often.
-        sleep_s: Rest before every call.
+        settle: Calls at the beginning of a turn that are not timed.
+        in_a_row: Calls of a turn that are timed.
+        sleep_s: Rest before every call that is timed.
         progress: Called with rounds done and rounds in all.
         clock_ns: Nanoseconds of a clock that only goes forward.
         sleep: Rests for some seconds.
 
     Returns:
-        Microseconds of each call, [rounds].
+        Microseconds of each call, [rounds · in_a_row].
     """
     random = np.random.default_rng(_ORDER_SEED)
     names = list(calls)
-    taken = {name: np.zeros(rounds) for name in names}
+    taken = {name: np.zeros(rounds * in_a_row) for name in names}
     for turn in range(rounds):
         for place in random.permutation(len(names)):
-            name = names[place]
-            call = calls[name]
-            if sleep_s:
-                sleep(sleep_s)
-            start = clock_ns()
-            call(turn)
-            taken[name][turn] = (clock_ns() - start) / 1e3
+            call, own = calls[names[place]], taken[names[place]]
+            number = turn * (settle + in_a_row)
+            for unseen in range(number, number + settle):
+                call(unseen)
+            for seen in range(in_a_row):
+                if sleep_s:
+                    sleep(sleep_s)
+                start = clock_ns()
+                call(number + settle + seen)
+                own[turn * in_a_row + seen] = (clock_ns() - start) / 1e3
         if progress:
             progress(turn + 1, rounds)
     return taken
@@ -221,9 +240,9 @@ def network(module: torch.nn.Module, inputs: Sequence[Array], batch: int) -> Con
     return Contender(run(1), run(batch))
 
 
-def chosen(rows: Array, turn: int, size: int) -> Array:
-    """Return the queries of a round: the next `size` ones, from the start again at the end."""
-    start = turn * size % max(1, len(rows) - size + 1)
+def chosen(rows: Array, number: int, size: int) -> Array:
+    """Return the queries of a call: the next `size` ones, from the start again at the end."""
+    start = number * size % max(1, len(rows) - size + 1)
     return rows[start : start + size]
 
 
