@@ -12,12 +12,12 @@ from hypothesis.extra import numpy as hnp
 
 from thinking_policy.policy import (
     Baseline,
-    PolicyError,
-    baseline_from_dict,
+    NoveltyHold,
+    baseline_of,
     default_baseline,
-    fit_baseline,
     novelty,
 )
+from thinking_policy.situation import SignalConfig, SituationConfig
 
 NAMES = ('a', 'b')
 
@@ -56,54 +56,35 @@ def test_nothing_to_see_is_nothing_new():
     )
 
 
-def test_a_baseline_is_learned_from_healthy_windows():
-    random = np.random.default_rng(0)
-    means = random.normal((0.3, 0.8), (0.1, 0.05), (4000, 2))
-    windows = np.repeat(means[:, None, :], 6, axis=1).astype(np.float32)
-    fitted = fit_baseline(windows, np.ones(windows.shape, bool), NAMES)
-    assert fitted.mean == pytest.approx((0.3, 0.8), abs=0.01)
-    assert fitted.std == pytest.approx((0.1, 0.05), abs=0.01)
+def test_a_baseline_is_stated_in_the_signals_unit():
+    warm = SignalConfig(
+        name='a', nominal_low=20.0, nominal_high=60.0, baseline_mean=30.0, baseline_spread=2.0
+    )
+    found = baseline_of(SituationConfig(signals=(warm, SignalConfig(name='b'))))
+    assert found == Baseline(NAMES, (0.25, 0.5), (0.05, 0.25))
 
 
-def test_a_signal_that_drifted_while_healthy_may_go_on_drifting():
-    levels = np.where(np.arange(100) < 50, 0.3, 0.5).astype(np.float32)
-    windows = np.tile(levels[:, None, None], (1, 4, 1))
-    fitted = fit_baseline(windows, np.ones(windows.shape, bool), ('a',))
-    assert fitted.mean == pytest.approx((0.4,))
-    assert fitted.std == pytest.approx((0.1005 + 0.2,), abs=0.0001)
+def test_another_nominal_range_leaves_the_stated_baseline_where_it_was():
+    window = np.array([[24.0], [32.0]], np.float32)
+    for low, high in ((0.0, 100.0), (20.0, 40.0)):
+        signal = SignalConfig(
+            name='a', nominal_low=low, nominal_high=high, baseline_mean=30.0, baseline_spread=2.0
+        )
+        baseline = baseline_of(SituationConfig(signals=(signal,)))
+        scaled = ((window - low) / (high - low)).astype(np.float32)
+        assert novelty(scaled, np.ones((2, 1), bool), baseline) == pytest.approx(1.0, abs=1e-5)
 
 
-def test_a_signal_that_never_moved_or_never_came_does_not_make_everything_novel():
-    windows = np.full((50, 4, 2), 0.4, np.float32)
-    valid = np.ones(windows.shape, bool)
-    valid[:, :, 1] = False
-    fitted = fit_baseline(windows, valid, NAMES)
-    assert fitted.mean == pytest.approx((0.4, 0.5))
-    assert fitted.std == (0.02, 0.25)
+def test_what_was_novel_stays_so_until_a_window_later():
+    hold = NoveltyHold(3)
+    found = [hold.update(value, 'e1') for value in (1, 5, 2, 1, 0, 0.5, 0, 0)]
+    assert found == [1, 5, 5, 5, 5, 2, 1, 0.5]
 
 
-def test_a_baseline_can_be_stored():
-    baseline = Baseline(NAMES, (0.1, 0.2), (0.3, 0.4))
-    assert baseline_from_dict(baseline.to_dict(), NAMES, 'x') == baseline
-
-
-@pytest.mark.parametrize(
-    ('values', 'expected'),
-    [
-        ({'signals': ['b', 'a'], 'mean': [0, 0], 'std': [1, 1]}, r"expected \['a', 'b'\]"),
-        ({'signals': ['a', 'b'], 'mean': [0], 'std': [1, 1]}, 'mean: expected 2 finite numbers'),
-        ({'signals': ['a', 'b'], 'mean': [0, 0], 'std': [1, float('nan')]}, 'std: expected'),
-        ({}, 'for signals None'),
-    ],
-)
-def test_a_stored_baseline_that_does_not_fit_is_refused(values, expected):
-    with pytest.raises(PolicyError, match=expected):
-        baseline_from_dict(values, NAMES, 'baseline.json')
-
-
-def test_windows_of_another_robot_are_refused():
-    with pytest.raises(PolicyError, match=r'\[N, T, 2\]'):
-        fit_baseline(np.zeros((5, 4, 3), np.float32), np.ones((5, 4, 3), bool), NAMES)
+def test_another_episode_begins_with_nothing_held():
+    hold = NoveltyHold(3)
+    hold.update(5.0, 'e1')
+    assert hold.update(1.0, 'e2') == 1.0
 
 
 @given(

@@ -204,3 +204,17 @@ def test_a_power_of_ten_that_yaml_takes_for_text_is_explained():
         SituationError, match=r"f: tick_period_s: .* found '1e0'; YAML reads .*e\+3"
     ):
         configuration_from_mapping({'tick_period_s': '1e0'}, 'f')
+
+
+@pytest.mark.parametrize(
+    'given',
+    [
+        {'baseline_mean': 1.0},
+        {'baseline_spread': 1.0},
+        {'baseline_mean': 1.0, 'baseline_spread': 0.0},
+        {'baseline_mean': math.inf, 'baseline_spread': 1.0},
+    ],
+)
+def test_half_a_baseline_is_refused(given):
+    with pytest.raises(SituationError, match=r'signals.t: expected baseline_mean and baseline_sp'):
+        built({'t': {**TEMPERATURE, **given}})

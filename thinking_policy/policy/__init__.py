@@ -12,14 +12,21 @@ from thinking_policy.policy.activities import (
     with_thresholds,
 )
 from thinking_policy.policy.artifact import Artifact, read_artifact, read_manifest
+from thinking_policy.policy.calibration import (
+    FALSE_ALARMS,
+    Calibration,
+    HealthyStretch,
+    fewest_ticks,
+    with_baseline,
+)
 from thinking_policy.policy.errors import PolicyError
 from thinking_policy.policy.manifest import Manifest, ManifestSignal
 from thinking_policy.policy.novelty import (
     NOVELTY_THRESHOLD,
     Baseline,
-    baseline_from_dict,
+    NoveltyHold,
+    baseline_of,
     default_baseline,
-    fit_baseline,
     novelty,
 )
 from thinking_policy.policy.runtime import Inference, PolicyRuntime
@@ -27,19 +34,23 @@ from thinking_policy.policy.signature import sign_file, signature_path, verify_f
 
 __all__ = [
     'DEFAULT_HOLD_S',
+    'FALSE_ALARMS',
     'NOVELTY_THRESHOLD',
     'ActivationFilter',
     'Artifact',
     'Baseline',
+    'Calibration',
+    'HealthyStretch',
     'Inference',
     'Manifest',
     'ManifestSignal',
+    'NoveltyHold',
     'PolicyError',
     'PolicyRuntime',
     'ThinkingActivity',
-    'baseline_from_dict',
+    'baseline_of',
     'default_baseline',
-    'fit_baseline',
+    'fewest_ticks',
     'load_activities',
     'novelty',
     'read_artifact',
@@ -47,6 +58,7 @@ __all__ = [
     'sign_file',
     'signature_path',
     'verify_file',
+    'with_baseline',
     'with_thresholds',
     'write_key_pair',
 ]

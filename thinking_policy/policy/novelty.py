@@ -4,118 +4,58 @@
 
 from __future__ import annotations
 
+import collections
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from thinking_policy.policy.errors import PolicyError
+from thinking_policy.situation import SignalConfig, SituationConfig
 
+# Novelty above this is unusual. A calibration scales its spreads so that this is where healthy
+# windows pass with the false-alarm rate asked for: the number is the same on every robot.
 NOVELTY_THRESHOLD = 3.0
-# A signal that hardly moves while healthy would make every tick novel.
-SMALLEST_STD = 0.02
+# On the scaled axis. A signal that hardly moves while healthy would make every tick novel.
+SMALLEST_SPREAD = 0.02
+# The ends of the nominal range are two spreads from its middle.
+DEFAULT_MEAN, DEFAULT_SPREAD = 0.5, 0.25
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What is normal: mean and spread of each signal's window mean, on the scaled axis.
+    """What is normal: where each signal's window mean lies, on the scaled axis.
 
     Attributes:
         signals: F names in window order.
         mean: F means of scaled window means.
-        std: F standard deviations, each at least `SMALLEST_STD`.
+        spread: F positive numbers: a window mean that is `NOVELTY_THRESHOLD` of them away from
+            the mean is at the limit of what is normal.
     """
 
     signals: tuple[str, ...]
     mean: tuple[float, ...]
-    std: tuple[float, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can carry."""
-        return {'signals': list(self.signals), 'mean': list(self.mean), 'std': list(self.std)}
+    spread: tuple[float, ...]
 
 
 def default_baseline(signals: Sequence[str]) -> Baseline:
     """Return the baseline of a robot of which only the nominal ranges are known.
 
-    The middle of the range is normal, its ends are two standard deviations away.
+    The middle of the range is normal, its ends are two spreads away.
     """
-    return Baseline(tuple(signals), (0.5,) * len(signals), (0.25,) * len(signals))
+    count = len(signals)
+    return Baseline(tuple(signals), (DEFAULT_MEAN,) * count, (DEFAULT_SPREAD,) * count)
 
 
-def fit_baseline(
-    windows: NDArray[np.float32], valid: NDArray[np.bool_], signals: Sequence[str]
-) -> Baseline:
-    """Learn a baseline from windows of a healthy robot.
+def baseline_of(config: SituationConfig) -> Baseline:
+    """Return the baseline that a robot's configuration states, in part by its nominal ranges.
 
-    Temperatures drift, and will go on drifting: how far a signal's mean moved between the two
-    halves of the stretch is added to its spread.
-
-    Args:
-        windows: float32 [N, T, F] in order of time, 0 where invalid.
-        valid: bool [N, T, F].
-        signals: F names in window order.
-
-    Returns:
-        The baseline; signals with fewer than two usable windows keep the default.
-
-    Raises:
-        PolicyError: Shapes that don't fit together.
+    `baseline_mean` and `baseline_spread` of a signal are in its own unit, so that a nominal range
+    may be changed without calibrating anew.
     """
-    if windows.ndim != 3 or windows.shape != valid.shape or windows.shape[2] != len(signals):
-        raise PolicyError(
-            f'baseline: expected windows and valid [N, T, {len(signals)}], found '
-            f'{windows.shape} and {valid.shape}'
-        )
-    counts = valid.sum(axis=1)
-    sums = np.where(valid, windows, 0.0).sum(axis=1, dtype=np.float64)
-    usable = counts * 2 >= windows.shape[1]
-    default = default_baseline(signals)
-    mean, std = list(default.mean), list(default.std)
-    for index in range(len(signals)):
-        rows = usable[:, index]
-        if rows.sum() >= 2:
-            means = sums[rows, index] / counts[rows, index]
-            mean[index] = float(means.mean())
-            half = len(means) // 2
-            drift = abs(float(means[:half].mean() - means[half:].mean()))
-            std[index] = max(float(means.std(ddof=1)) + drift, SMALLEST_STD)
-    return Baseline(tuple(signals), tuple(mean), tuple(std))
-
-
-def baseline_from_dict(values: Mapping[str, Any], signals: Sequence[str], source: str) -> Baseline:
-    """Return a baseline that was stored with `to_dict`.
-
-    Args:
-        values: What was stored.
-        signals: F names that it must be for, in window order.
-        source: File named in errors.
-
-    Raises:
-        PolicyError: It is for other signals, or holds no usable numbers.
-    """
-    names = values.get('signals')
-    if names != list(signals):
-        raise PolicyError(
-            f'{source}: the baseline is for signals {names}, expected {list(signals)}'
-        )
-    columns = []
-    for key in ('mean', 'std'):
-        column = values.get(key)
-        if (
-            not isinstance(column, list)
-            or len(column) != len(signals)
-            or not all(isinstance(v, (int, float)) and math.isfinite(v) for v in column)
-        ):
-            raise PolicyError(
-                f'{source}: {key}: expected {len(signals)} finite numbers, found {column!r}'
-            )
-        columns.append(tuple(float(v) for v in column))
-    mean, std = columns
-    return Baseline(tuple(signals), mean, tuple(max(v, SMALLEST_STD) for v in std))
+    pairs = [_on_scaled_axis(signal) for signal in config.signals]
+    return Baseline(config.names, tuple(mean for mean, _ in pairs), tuple(s for _, s in pairs))
 
 
 def novelty_from_sums(
@@ -132,13 +72,15 @@ def novelty_from_sums(
         length: T. A signal with fewer than T/2 valid samples is left out.
 
     Returns:
-        max |z| over the signals, 0 or more; 0 where no signal can be judged.
+        The largest distance in spreads, 0 or more; 0 where no signal can be judged.
     """
     needed = 0.5 * length
     largest = 0.0
-    for total, count, mean, std in zip(sums, counts, baseline.mean, baseline.std, strict=True):
+    for total, count, mean, spread in zip(
+        sums, counts, baseline.mean, baseline.spread, strict=True
+    ):
         if count >= needed:
-            distance = abs(total / count - mean) / std
+            distance = abs(total / count - mean) / spread
             if distance > largest:
                 largest = distance
     return largest
@@ -152,5 +94,43 @@ def novelty(window: NDArray[np.float32], valid: NDArray[np.bool_], baseline: Bas
         valid: bool [T, F].
         baseline: What is normal.
     """
-    sums = np.where(valid, window, 0.0).sum(axis=0, dtype=np.float64)
+    # Summed as the runtime does, so that both give the same number.
+    sums = np.where(valid, window, np.float32(0.0)).sum(axis=0, dtype=np.float32)
     return novelty_from_sums(sums.tolist(), valid.sum(axis=0).tolist(), baseline, window.shape[0])
+
+
+class NoveltyHold:
+    """Holds the largest novelty for one window's length, within an episode.
+
+    What is unusual seldom ends with the first window that looks normal again, and a number that
+    falls for a single tick would make whoever acts on it flicker.
+    """
+
+    def __init__(self, length: int) -> None:
+        """Begin with nothing held.
+
+        Args:
+            length: For how many ticks a value is held; T, the samples of a window.
+        """
+        self._recent: collections.deque[float] = collections.deque(maxlen=length + 1)
+        self._episode = ''
+
+    def update(self, novelty: float, episode: str) -> float:
+        """Take the novelty of the next tick and return the largest of the last ones.
+
+        Args:
+            novelty: Of this tick's window alone.
+            episode: The tick's; another one forgets what was held.
+        """
+        if episode != self._episode:
+            self._recent.clear()
+            self._episode = episode
+        self._recent.append(novelty)
+        return max(self._recent)
+
+
+def _on_scaled_axis(signal: SignalConfig) -> tuple[float, float]:
+    if math.isnan(signal.baseline_mean):
+        return DEFAULT_MEAN, DEFAULT_SPREAD
+    width = signal.nominal_high - signal.nominal_low
+    return (signal.baseline_mean - signal.nominal_low) / width, signal.baseline_spread / width

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from thinking_policy.policy.novelty import NOVELTY_THRESHOLD
 from thinking_policy.situation.configuration import option
 
 
@@ -18,9 +19,6 @@ class NodeOptions:
     )
     public_key_path: str = option(
         '', 'Ed25519 public key (PEM); set: a policy without a valid signature is refused'
-    )
-    baseline_path: str = option(
-        '', 'what is normal for this robot (JSON), for the novelty; empty: its nominal ranges'
     )
     robot_id: str = option('', 'name of this robot in episodes and diagnostics')
     autostart: bool = option(True, 'configure and activate at start, without a lifecycle manager')
@@ -42,8 +40,8 @@ class NodeOptions:
         dynamic=True,
     )
     novelty_threshold: float = option(
-        3.0,
-        'novelty above this is unusual; standard deviations',
+        NOVELTY_THRESHOLD,
+        'novelty above this is unusual; 3: at the false-alarm rate of the calibration',
         low=0.0,
         high=1000.0,
         dynamic=True,

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import collections
-import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,11 +12,10 @@ from typing import Any
 
 from thinking_policy.policy import (
     ActivationFilter,
-    Baseline,
     Inference,
-    PolicyError,
+    NoveltyHold,
     PolicyRuntime,
-    baseline_from_dict,
+    baseline_of,
 )
 from thinking_policy.ros.node_options import NodeOptions
 from thinking_policy.shipped import config_folder
@@ -41,13 +39,14 @@ class RunningPolicy:
             policy_path(options),
             config=config,
             public_key=Path(options.public_key_path) if options.public_key_path else None,
-            baseline=_baseline(options, config),
+            baseline=baseline_of(config),
         )
         self.config = config
         self.activities = self.runtime.manifest.activities
         self.ids = tuple(activity.id for activity in self.activities)
         self.remarks = _alike(self.runtime.warnings)
         self.inferences = 0
+        self._hold = NoveltyHold(config.window_length)
         self._times: collections.deque[float] = collections.deque(maxlen=TIMES_KEPT)
         own = self.own_thresholds()
         self._filter = ActivationFilter(
@@ -73,8 +72,14 @@ class RunningPolicy:
             minimum_hold_s,
         )
 
+    def set_baseline(self, config: SituationConfig) -> None:
+        """Let what is normal be what a configuration with the same signals says."""
+        self.runtime.baseline = baseline_of(config)
+
     def think(self, situation: Situation) -> tuple[Inference, Any]:
         """Return what the policy says and what is active after it, bool [G].
+
+        The novelty is held for the length of a window.
 
         Raises:
             PolicyError: The inference failed.
@@ -82,7 +87,8 @@ class RunningPolicy:
         inference = self.runtime.infer(situation)
         self._times.append(inference.inference_time_s)
         self.inferences += 1
-        return inference, self._filter.update(
+        novelty = self._hold.update(inference.novelty, situation.episode)
+        return inference._replace(novelty=novelty), self._filter.update(
             inference.probability, situation.stamp_ns, situation.episode
         )
 
@@ -109,16 +115,3 @@ def _alike(warnings: Sequence[str]) -> tuple[str, ...]:
         signal, _, what = warning.partition(': ')
         signals.setdefault(what, []).append(signal)
     return tuple(f'{", ".join(names)}: {what}' for what, names in signals.items())
-
-
-def _baseline(options: NodeOptions, config: SituationConfig) -> Baseline | None:
-    if not options.baseline_path:
-        return None
-    path = Path(options.baseline_path).expanduser()
-    try:
-        values = json.loads(path.read_text(encoding='utf-8'))
-    except (OSError, ValueError) as error:
-        raise PolicyError(f'{path}: no readable baseline: {error}') from error
-    if not isinstance(values, dict):
-        raise PolicyError(f'{path}: expected a baseline as an object, found {values!r:.60}')
-    return baseline_from_dict(values, config.names, str(path))

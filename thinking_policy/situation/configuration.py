@@ -91,6 +91,17 @@ class SignalConfig:
     valid_high: float = option(NAN, 'values above are invalid; in the unit; .nan: no bound')
     nominal_low: float = option(0.0, 'what the window shows as 0; in the unit')
     nominal_high: float = option(1.0, 'what the window shows as 1; in the unit')
+    baseline_mean: float = option(
+        NAN,
+        'mean over a window while all is normal; in the unit; .nan: middle of the nominal range',
+        dynamic=True,
+    )
+    baseline_spread: float = option(
+        NAN,
+        'a window mean this far from it has novelty 1; in the unit; .nan: a quarter of the '
+        'nominal range',
+        dynamic=True,
+    )
     limit_low: float = option(NAN, 'falling below raises <name>_low; .nan: no event')
     limit_high: float = option(NAN, 'rising above raises <name>_high; .nan: no event')
     limit_hysteresis: float = option(
@@ -349,6 +360,14 @@ def _checked_signal(signal: SignalConfig, where: str) -> SignalConfig:
         raise SituationError(
             f'{where}: expected nominal_low < nominal_high, both finite, '
             f'found {signal.nominal_low}...{signal.nominal_high}'
+        )
+    mean, spread = signal.baseline_mean, signal.baseline_spread
+    if not (math.isnan(mean) and math.isnan(spread)) and not (
+        math.isfinite(mean) and math.isfinite(spread) and spread > 0.0
+    ):
+        raise SituationError(
+            f'{where}: expected baseline_mean and baseline_spread > 0, both finite or both '
+            f'.nan, found {mean} and {spread}'
         )
     if signal.valid_low > signal.valid_high:
         raise SituationError(
