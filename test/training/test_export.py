@@ -18,6 +18,7 @@ from thinking_policy.policy import (
     PolicyRuntime,
     ThinkingActivity,
 )
+from thinking_policy.policy.compatibility import session_options
 from thinking_policy.policy.packing import input_specs
 from thinking_policy.situation import Event, EventKind, Recalled, Situation
 from thinking_policy.training.export import assemble, export_graph, write_artifact
@@ -98,9 +99,8 @@ def probabilities_and_steps(model, tmp_path):
     """Return what ONNX Runtime answers, and the nodes that are left when it has loaded."""
     import onnxruntime
 
-    options = onnxruntime.SessionOptions()
+    options = session_options()
     options.optimized_model_filepath = str(tmp_path / 'optimised.onnx')
-    options.log_severity_level = 4  # it warns that such a file is for this machine only
     session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
     row = np.random.default_rng(0).random((64, 140), np.float32)
     found = session.run(None, {'signals': row})[0]

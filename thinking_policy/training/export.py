@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from thinking_policy.policy.compatibility import session_options
 from thinking_policy.policy.errors import PolicyError
 from thinking_policy.policy.manifest import METADATA_KEY, Manifest
 from thinking_policy.policy.model_file import parse_model_file
@@ -105,9 +106,9 @@ def predictor(model: bytes) -> Predict:
     Args:
         model: A policy file, or a graph without a manifest.
     """
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
+    session = onnxruntime.InferenceSession(
+        model, session_options(), providers=['CPUExecutionProvider']
+    )
     names = [entry.name for entry in session.get_inputs()]
 
     def predict(*inputs: NDArray[Any]) -> NDArray[np.float32]:
