@@ -44,6 +44,22 @@ COMMANDS = {
         'Show, verify and sign policy files.',
         'thinking-policy policy show policy.onnx',
     ),
+    'calibrate': Entry(
+        'thinking_policy.cli.calibrate',
+        'Learn what is normal for a robot; write its robot file.',
+    ),
+    'experiment': Entry(
+        'thinking_policy.cli.experiment',
+        "Run the paper's experiments beside the paper's figures.",
+        'thinking-policy experiment ordering --quick',
+    ),
+    'train': Entry('thinking_policy.cli.train', 'Make a policy file from labelled situations.'),
+    'evaluate': Entry(
+        'thinking_policy.cli.evaluate', 'Measure a policy file on labelled situations.'
+    ),
+    'distil': Entry(
+        'thinking_policy.cli.distil', 'Make a small policy that says what a large one says.'
+    ),
     'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine; findings with remedies.'),
 }
 

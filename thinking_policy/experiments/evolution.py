@@ -10,10 +10,35 @@ for the rest it names one side, both or none, which makes 0.57...0.77 and 0.70 o
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import dataclasses
+from dataclasses import asdict
 
+import numpy as np
+from matplotlib.figure import Figure
+
+from thinking_policy.experiments.experiment import (
+    Cell,
+    Experiment,
+    Figures,
+    Options,
+    Results,
+    Stat,
+    Table,
+    Tell,
+    silent,
+)
 from thinking_policy.experiments.ordering import Sets
+from thinking_policy.experiments.plotting import compare_bars
+from thinking_policy.experiments.policies import (
+    REFERENCE_NAME,
+    ROBOT_NAME,
+    Policy,
+    reference_recipe,
+    robot_recipe,
+    train_reference,
+    train_robot,
+)
+from thinking_policy.experiments.report import COMPARISON_COLUMNS, comparison
 from thinking_policy.experiments.signals import (
     SIGNAL_NAMES,
     SIGNALS,
@@ -26,12 +51,13 @@ from thinking_policy.experiments.signals import (
 )
 from thinking_policy.training.learning_set import LearningSet
 
+NAME = 'evolution'
 IDENTITIES = 20
 RISING = ('trend', 'cause', 'hazard')
 FALLING = ('trend', 'recovery')
 # The moderate state that both end in, and how far from it they begin; on the scaled axis.
 END, END_SPREAD = 0.5, 0.05
-LEAST_WAY, LARGEST_WAY = 0.15, 0.35
+LEAST_WAY, LARGEST_WAY = 0.2, 0.4
 # The way is covered evenly (1) or mostly early (more).
 LARGEST_BEND = 1.6
 
@@ -59,9 +85,13 @@ def draw_pairs(count: int, identities: Identities, random: np.random.Generator) 
     return learning_set(window.reshape(-1, WINDOW_LENGTH, len(SIGNALS)), labels, np.repeat(who, 2))
 
 
-def last_sample(window: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return windows [N, 1, F] with the last sample only."""
-    return np.ascontiguousarray(window[:, -1:])
+def last_sample(learning: LearningSet) -> LearningSet:
+    """Return the same situations with windows of one sample, the last."""
+    return dataclasses.replace(
+        learning,
+        window=np.ascontiguousarray(learning.window[:, -1:]),
+        valid=np.ascontiguousarray(learning.valid[:, -1:]),
+    )
 
 
 def draw_sets(seed: int, train: int, test: int, identities: int = IDENTITIES) -> Sets:
@@ -78,3 +108,88 @@ def draw_sets(seed: int, train: int, test: int, identities: int = IDENTITIES) ->
         draw_pairs(train, draw_identities(identities, learning), learning),
         draw_pairs(test, draw_identities(identities, testing), testing),
     )
+
+
+CURRENT_STATE, CURRENT_STATE_ROBOT = 'Current-State-Only', 'Current-State-Only, robot network'
+METHODS = (REFERENCE_NAME, ROBOT_NAME, CURRENT_STATE, CURRENT_STATE_ROBOT)
+PAPER = {
+    REFERENCE_NAME: Stat(1.0, 0.0, 5),
+    ROBOT_NAME: Stat(1.0, 0.0, 5),
+    CURRENT_STATE: Stat(0.711, 0.044, 5),
+    CURRENT_STATE_ROBOT: Stat(0.711, 0.044, 5),
+}
+
+
+def sets_of(seed: int, quick: bool) -> Sets:
+    """Return what a seed sees in the full or the quick form."""
+    return draw_sets(seed, 320, 100) if quick else draw_sets(seed, 640, 200)
+
+
+def trained_robot(seed: int, quick: bool = False, tell: Tell = silent) -> tuple[Policy, Sets]:
+    """Return the robot policy of a seed, and the sets that it learned from and is judged on."""
+    sets = sets_of(seed, quick)
+    return train_robot(sets.train, seed, robot_recipe(quick), tell), sets
+
+
+def plan(options: Options) -> list[Cell]:
+    """Return a cell for each seed and method."""
+    reference, robot = reference_recipe(options.quick), robot_recipe(options.quick)
+    return [
+        Cell(NAME, seed, part, {'quick': options.quick, 'recipe': asdict(recipe)})
+        for seed in options.seeds
+        for part, recipe in (
+            ('reference', reference),
+            ('robot', robot),
+            ('current-state', reference),
+            ('current-state-robot', robot),
+        )
+    ]
+
+
+def run_cell(cell: Cell, tell: Tell) -> Figures:
+    """Return precision, recall and F1 of one method."""
+    quick = bool(cell.settings['quick'])
+    if cell.part == 'robot':
+        policy, sets = trained_robot(cell.seed, quick, tell)
+        return {ROBOT_NAME: policy.scores(sets.test)}
+    train, test = (sets := sets_of(cell.seed, quick)).train, sets.test
+    if cell.part.startswith('current-state'):
+        train, test = last_sample(train), last_sample(test)
+    if cell.part == 'current-state-robot':
+        policy = train_robot(train, cell.seed, robot_recipe(quick), tell)
+        return {CURRENT_STATE_ROBOT: policy.scores(test)}
+    policy = train_reference(train, cell.seed, reference_recipe(quick), tell)
+    name = REFERENCE_NAME if cell.part == 'reference' else CURRENT_STATE
+    return {name: policy.scores(test)}
+
+
+def tables(results: Results) -> list[Table]:
+    """Return every method beside the paper's."""
+    return [
+        Table(
+            'Micro-F1 on unseen components; both of a pair end in the same sample',
+            COMPARISON_COLUMNS,
+            comparison(results, NAME, METHODS, PAPER),
+        )
+    ]
+
+
+def draw(results: Results, figure: Figure) -> None:
+    """Draw a pair of bars for each method."""
+    stats = [results.stat(NAME, method) for method in METHODS]
+    labels = [method.replace(', ', ',\n') for method in METHODS]
+    compare_bars(figure.subplots(), labels, stats, [PAPER[method] for method in METHODS])
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    version=1,
+    title='Situation evolution (experiment 3)',
+    plan=plan,
+    run_cell=run_cell,
+    tables=tables,
+    draw=draw,
+    paper={NAME: {method: asdict(stat) for method, stat in PAPER.items()}},
+    quick_note='half the data; the reference policy fitted for a few steps only',
+    data_sets=lambda seed, quick: sets_of(seed, quick).by_name(),
+)

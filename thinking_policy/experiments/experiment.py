@@ -45,29 +45,32 @@ class Options:
 
 @dataclass(frozen=True)
 class Cell:
-    """One seed under one condition.
+    """One seed under one condition, or a part of that.
 
     Attributes:
-        name: The condition, unique among the cells of a seed; letters, digits, `-`, `_`, `.`.
+        name: The condition, such as `N500`; letters, digits, `-`, `_`, `.`.
         seed: Decides data and weights.
+        part: What of the condition this cell computes, such as `robot`, where several share the
+            work; `name`, `part` and `seed` together are unique.
         settings: Whatever else decides the figures; JSON types.
         alone: Nothing else may run meanwhile, since time is measured.
     """
 
     name: str
     seed: int
+    part: str = ''
     settings: Mapping[str, Any] = field(default_factory=dict)
     alone: bool = False
 
     @property
     def key(self) -> str:
         """Name of the cell's file, without its ending."""
-        return f'{self.name}-seed{self.seed}'
+        return '-'.join(word for word in (self.name, self.part, f'seed{self.seed}') if word)
 
     @property
     def fingerprint(self) -> str:
         """Hash of everything that decides the figures."""
-        content = json.dumps([self.name, self.seed, self.settings], sort_keys=True)
+        content = json.dumps([self.key, self.settings], sort_keys=True)
         return hashlib.sha256(content.encode()).hexdigest()[:16]
 
 

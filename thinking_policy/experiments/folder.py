@@ -103,11 +103,11 @@ class RunFolder:
             found = json.loads((self.path / PLAN).read_text('utf-8'))
         except ValueError:
             found = {}
-        other = [
-            f'{name} {_short(found.get(name), wanted)} instead of {_short(wanted, found.get(name))}'
-            for name, wanted in self._plan.items()
-            if found.get(name) != wanted
-        ]
+        other = []
+        for name, wanted in self._plan.items():
+            there = found.get(name)
+            if there != wanted:
+                other.append(f'{name} {_short(there, wanted)} instead of {_short(wanted, there)}')
         if other:
             raise ExperimentError(
                 f'{self.path}: holds the results of another plan ({"; ".join(other)}); choose '

@@ -14,11 +14,37 @@ leaves out what less than half of the records call for.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 
 import numpy as np
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from thinking_policy.experiments.baselines import Retrieval, SummaryForest
+from thinking_policy.experiments.experiment import (
+    Cell,
+    Experiment,
+    Figures,
+    Options,
+    Results,
+    Stat,
+    Table,
+    Tell,
+    silent,
+)
+from thinking_policy.experiments.plotting import compare_bars
+from thinking_policy.experiments.policies import (
+    REFERENCE_NAME,
+    ROBOT_NAME,
+    Policy,
+    reference_recipe,
+    robot_recipe,
+    scores,
+    train_reference,
+    train_robot,
+)
+from thinking_policy.experiments.report import COMPARISON_COLUMNS, comparison
 from thinking_policy.experiments.signals import (
     ACTIVITIES,
     SIGNALS,
@@ -31,6 +57,7 @@ from thinking_policy.experiments.signals import (
 )
 from thinking_policy.training.learning_set import LearningSet
 
+NAME = 'ordering'
 START, END = 0.4, 0.6
 INTERMEDIATES = np.linspace(0.2, 0.8, WINDOW_LENGTH - 2)
 # As far from each other as four orders of eight values nearly can be (a search over random
@@ -46,6 +73,10 @@ class Sets:
 
     train: LearningSet
     test: LearningSet
+
+    def by_name(self) -> Mapping[str, LearningSet]:
+        """Return both under the names of their files."""
+        return {'train': self.train, 'test': self.test}
 
 
 def latent_orders() -> NDArray[np.float32]:
@@ -81,7 +112,7 @@ def draw_situations(
     order = np.arange(count) % len(ORDERS)
     who = random.permutation(np.arange(count) // len(ORDERS) % len(identities))
     latent = np.repeat(latent_orders()[order][:, :, None], len(SIGNALS), axis=2)
-    labels = label_rows([activities_of(number) for number in order])
+    labels = label_rows([activities_of(int(number)) for number in order])
     return learning_set(sense(latent, identities, who, random), labels, who)
 
 
@@ -99,3 +130,89 @@ def draw_sets(seed: int, train: int, test: int, identities: int = IDENTITIES) ->
         draw_situations(train, draw_identities(identities, learning), learning),
         draw_situations(test, draw_identities(identities, testing), testing),
     )
+
+
+SUMMARY_RAG, SUMMARY_FOREST = 'Summary-RAG', 'RF-Summary'
+METHODS = (REFERENCE_NAME, ROBOT_NAME, SUMMARY_RAG, SUMMARY_FOREST)
+PAPER = {
+    REFERENCE_NAME: Stat(1.0, 0.0, 5),
+    ROBOT_NAME: Stat(1.0, 0.0, 5),
+    SUMMARY_RAG: Stat(0.566, 0.045, 5),
+    SUMMARY_FOREST: Stat(0.383, 0.033, 5),
+}
+
+
+def sets_of(seed: int, quick: bool) -> Sets:
+    """Return what a seed sees in the full or the quick form."""
+    return draw_sets(seed, 640, 200) if quick else draw_sets(seed, 1280, 400)
+
+
+def trained_robot(seed: int, quick: bool = False, tell: Tell = silent) -> tuple[Policy, Sets]:
+    """Return the robot policy of a seed, and the sets that it learned from and is judged on."""
+    sets = sets_of(seed, quick)
+    return train_robot(sets.train, seed, robot_recipe(quick), tell), sets
+
+
+def plan(options: Options) -> list[Cell]:
+    """Return three cells for each seed: one for each policy, one for what is compared with."""
+    quick = {'quick': options.quick}
+    reference, robot = reference_recipe(options.quick), robot_recipe(options.quick)
+    return [
+        Cell(NAME, seed, part, settings)
+        for seed in options.seeds
+        for part, settings in (
+            ('reference', {**quick, 'recipe': asdict(reference)}),
+            ('robot', {**quick, 'recipe': asdict(robot)}),
+            ('baselines', quick),
+        )
+    ]
+
+
+def run_cell(cell: Cell, tell: Tell) -> Figures:
+    """Return precision, recall and F1 of one or two methods."""
+    quick = bool(cell.settings['quick'])
+    if cell.part == 'robot':
+        policy, sets = trained_robot(cell.seed, quick, tell)
+        return {ROBOT_NAME: policy.scores(sets.test)}
+    sets = sets_of(cell.seed, quick)
+    if cell.part == 'reference':
+        policy = train_reference(sets.train, cell.seed, reference_recipe(quick), tell)
+        return {REFERENCE_NAME: policy.scores(sets.test)}
+    train, test = sets.train, sets.test
+    nearest = Retrieval(train.window, train.labels, 'summary', take='union')
+    forest = SummaryForest(train.window, train.labels, cell.seed)
+    return {
+        SUMMARY_RAG: scores(nearest(test.window), test),
+        SUMMARY_FOREST: scores(forest(test.window), test),
+    }
+
+
+def tables(results: Results) -> list[Table]:
+    """Return every method beside the paper's."""
+    return [
+        Table(
+            'Micro-F1 on unseen components; the order of observations alone decides',
+            COMPARISON_COLUMNS,
+            comparison(results, NAME, METHODS, PAPER),
+        )
+    ]
+
+
+def draw(results: Results, figure: Figure) -> None:
+    """Draw a pair of bars for each method."""
+    stats = [results.stat(NAME, method) for method in METHODS]
+    compare_bars(figure.subplots(), METHODS, stats, [PAPER[method] for method in METHODS])
+
+
+EXPERIMENT = Experiment(
+    name=NAME,
+    version=1,
+    title='Temporal order (experiment 2)',
+    plan=plan,
+    run_cell=run_cell,
+    tables=tables,
+    draw=draw,
+    paper={NAME: {method: asdict(stat) for method, stat in PAPER.items()}},
+    quick_note='half the data; the reference policy fitted for a few steps only',
+    data_sets=lambda seed, quick: sets_of(seed, quick).by_name(),
+)

@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import selectors
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import IO, Any
 
@@ -27,15 +28,15 @@ _START = (
     'from thinking_policy.experiments.worker import main; main(sys.argv[2])'
 )
 # One thread each: sums depend on how work is split, and two processes would fight for cores.
-_ONE_THREAD = {
-    name: '1'
-    for name in (
+_ONE_THREAD = dict.fromkeys(
+    (
         'OMP_NUM_THREADS',
         'OPENBLAS_NUM_THREADS',
         'MKL_NUM_THREADS',
         'NUMEXPR_NUM_THREADS',
-    )
-}
+    ),
+    '1',
+)
 _LAST_WORDS = 2000  # characters of a dead worker's stderr that are shown
 _PATIENCE_S = 5.0
 
@@ -59,7 +60,7 @@ class _Worker:
 
 def run_cells(
     module: str, cells: Sequence[Cell], jobs: int, progress: OnProgress
-) -> Iterator[Done]:
+) -> Generator[Done, None, None]:
     """Run cells and give each as it is finished; those marked `alone` last, one by one.
 
     Closing the iterator, or an exception in the caller (Ctrl-C), ends the processes.
@@ -81,7 +82,9 @@ def run_cells(
             yield from _run(module, waiting, min(count, len(waiting)), progress)
 
 
-def _run(module: str, cells: Sequence[Cell], count: int, progress: OnProgress) -> Iterator[Done]:
+def _run(
+    module: str, cells: Sequence[Cell], count: int, progress: OnProgress
+) -> Generator[Done, None, None]:
     waiting = list(cells)
     workers = [_start(module) for _ in range(count)]
     try:
@@ -129,16 +132,9 @@ def _give(worker: _Worker, waiting: list[Cell]) -> None:
     worker.cell = waiting.pop(0) if waiting else None
     if worker.cell is None:
         return
-    cell = worker.cell
-    request = {
-        'name': cell.name,
-        'seed': cell.seed,
-        'settings': cell.settings,
-        'alone': cell.alone,
-    }
     try:
         pipe = _pipe(worker.process.stdin)
-        pipe.write(json.dumps(request) + '\n')
+        pipe.write(json.dumps(dataclasses.asdict(worker.cell)) + '\n')
         pipe.flush()
     except BrokenPipeError:
         pass  # it has died: its stdout says so at once
