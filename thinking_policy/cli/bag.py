@@ -4,15 +4,10 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from thinking_policy.bags import open_bag, situations_of
 from thinking_policy.bags.csv_map import load_csv_map
@@ -22,6 +17,7 @@ from thinking_policy.bags.from_csv import STORAGES, bag_from_csv
 from thinking_policy.bags.info import advice, inspect_feeds, inspect_signals
 from thinking_policy.bags.lockstep import CLOCKS
 from thinking_policy.cli import bag_lines
+from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation import load_configuration
@@ -83,7 +79,7 @@ def info(
             file = find_configuration(config)
             configuration = load_configuration(file)
             signals = inspect_signals(bag, configuration, namespace)
-            with _progress('reading', bag.message_count) as progress:
+            with showing_progress('reading', bag.message_count) as progress:
                 feeds = inspect_feeds(bag, configuration, namespace, progress)
             print()
             for line in bag_lines.signals(file.name, signals, feeds):
@@ -136,7 +132,7 @@ def situations(
                 if feed.source and not feed.problem
             }.values()
         )
-        with _progress('replaying', total) as progress:
+        with showing_progress('replaying', total) as progress:
             made = export_situations(
                 bag,
                 configuration,
@@ -178,7 +174,7 @@ def from_csv(
 ) -> None:
     """Turn a table into a bag with typed messages, one per row and topic."""
     csv_map = load_csv_map(_find_map(map_file))
-    with _progress('rows', None) as progress:
+    with showing_progress('rows', None) as progress:
         report = bag_from_csv(
             table, csv_map, output, storage=storage, overwrite=force, progress=progress
         )
@@ -194,21 +190,3 @@ def _find_map(name: str) -> Path:
     if path.is_file() or not shipped.is_file():
         return path
     return shipped
-
-
-@contextlib.contextmanager
-def _progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
-    """Show a bar on a terminal, on stderr; elsewhere nothing."""
-    if not sys.stderr.isatty():
-        yield lambda count: None
-        return
-    with Progress(
-        TextColumn(what),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    ) as bar:
-        task = bar.add_task(what, total=total)
-        yield lambda count: bar.update(task, completed=count)

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from thinking_policy.bags import Bag, Replay
 from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.from_csv import CsvReport
 from thinking_policy.bags.info import FeedInfo, SignalInfo
+from thinking_policy.cli.tables import columns
 from thinking_policy.situation import TopicCounts
 
 # Counts of a topic that say what was left out, with the words for them.
@@ -26,7 +27,6 @@ _LEFT_OUT = {
     'pending': 'after the last tick',
 }
 
-_WIDEST = 200  # characters of a cell; names may be damaged
 _ANOTHER_CLOCK_S = 86_400.0
 
 
@@ -138,30 +138,12 @@ def problems(counts: Mapping[str, int]) -> Iterator[str]:
         yield f'  {what}{f" ({count:,})" if count > 1 else ""}'
 
 
-def columns(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterator[str]:
-    """Yield rows with their columns aligned, those in `right` to the right."""
-    rows = [[_short(cell) for cell in row] for row in rows]
-    if not rows:
-        return
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield '  '.join(cells).rstrip()
-
-
 def moment(stamp_ns: int) -> str:
     """Return a time as text, in UTC; seconds where it is before 1971 (a simulation's time)."""
     if not 31_536_000 <= stamp_ns // 10**9 < 253_402_300_800:
         return f'{stamp_ns / 1e9:,.3f} s'
     at = datetime.fromtimestamp(stamp_ns // 10**9, timezone.utc)
     return f'{at:%Y-%m-%d %H:%M:%S}.{stamp_ns % 10**9 // 10**6:03d} UTC'
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= _WIDEST else f'{cell[: _WIDEST - 3]}...'
 
 
 def _offset(offset_s: tuple[float, float, float] | None) -> str:

@@ -28,6 +28,7 @@ from thinking_policy.policy.novelty import (
     baseline_of,
     default_baseline,
     novelty,
+    novelty_from_sums,
 )
 from thinking_policy.policy.runtime import Inference, PolicyRuntime
 from thinking_policy.policy.signature import sign_file, signature_path, verify_file, write_key_pair
@@ -53,6 +54,7 @@ __all__ = [
     'fewest_ticks',
     'load_activities',
     'novelty',
+    'novelty_from_sums',
     'read_artifact',
     'read_manifest',
     'sign_file',

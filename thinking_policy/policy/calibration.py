@@ -21,6 +21,7 @@ since a stretch is seldom normal throughout.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from thinking_policy.policy.errors import PolicyError
+from thinking_policy.policy.nominal import rounded
 from thinking_policy.policy.novelty import NOVELTY_THRESHOLD, SMALLEST_SPREAD
 from thinking_policy.situation import SituationConfig
 
@@ -178,8 +180,8 @@ class HealthyStretch:
         spread *= limit / NOVELTY_THRESHOLD
         return Calibration(
             config.names,
-            tuple(mean.tolist()),
-            tuple(spread.tolist()),
+            tuple(rounded(m, s) for m, s in zip(mean.tolist(), spread.tolist(), strict=True)),
+            tuple(rounded(s, s) for s in spread.tolist()),
             tuple(np.sum(np.isfinite(means) & kept[:, None], axis=0).tolist()),
             problems,
             float(kept.mean()),
@@ -227,7 +229,7 @@ class _Looks:
         count = len(self.mean)
         distance = np.full(count, np.nan)
         edges = np.linspace(0, count, _FOLDS + 1).astype(int)
-        for start, end in zip(edges[:-1], edges[1:], strict=True):
+        for start, end in itertools.pairwise(edges):
             others = use.copy()
             others[start:end] = False
             mean, spread = self.baseline(others, robust)

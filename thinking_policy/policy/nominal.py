@@ -65,15 +65,15 @@ def _range(signal: SignalConfig, values: NDArray[np.float64]) -> tuple[float, fl
         return f'{len(values)} usable values, at least {FEWEST_VALUES} are needed'
     low, high = np.quantile(values, (LOW_QUANTILE, HIGH_QUANTILE))
     margin = MARGIN * (high - low)
-    low, high = _rounded(low - margin, high - low), _rounded(high + margin, high - low)
+    low, high = rounded(low - margin, high - low), rounded(high + margin, high - low)
     if not low < high:
         return f'it did not move from {values[0]:.6g}'
     return low, high
 
 
-def _rounded(value: float, width: float) -> float:
-    """Return a number with as many digits as the width gives a meaning to: a thousandth of it."""
-    if width <= 0.0:
+def rounded(value: float, width: float) -> float:
+    """Return a number with the digits that mean something: down to a thousandth of the width."""
+    if not width > 0.0:
         return float(value)
     digits = 3 - int(np.floor(np.log10(width)))
     return round(float(value), digits)

@@ -10,6 +10,7 @@ one experience ends. The same code serves a live robot, a bag and training.
 """
 
 from thinking_policy.situation.configuration import (
+    NODE_NAME,
     EpisodeConfig,
     EventConfig,
     SignalConfig,
@@ -34,6 +35,7 @@ from thinking_policy.situation.situation import (
 from thinking_policy.situation.tracker import SituationTracker
 
 __all__ = [
+    'NODE_NAME',
     'Counters',
     'EpisodeConfig',
     'Event',
