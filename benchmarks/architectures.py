@@ -80,7 +80,7 @@ class Scale:
     names: tuple[str, ...] = ()
 
 
-FULL = Scale(3, 3000, 800, Protocol(warm=300, slept=0, batched=0))
+FULL = Scale(3, 2000, 800, Protocol(warm=300, slept=0, batched=0))
 QUICK = Scale(1, 150, 40, Protocol(warm=30, slept=0, batched=0), (CHOSEN, 'GRU, 48'))
 
 
@@ -89,12 +89,16 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument('--quick', action='store_true', help='two candidates, hardly trained')
+    parser.add_argument('--seeds', type=int, help=f'how many, from {FIRST_SEED} on')
+    parser.add_argument('--steps', type=int, help='optimiser steps of each fit')
     parser.add_argument('--jobs', type=int, default=os.cpu_count(), help='processes that fit')
     parser.add_argument('--out', type=Path, help='folder for architectures.json and .md')
     options = parser.parse_args()
     facts = machine()
     print(heading(facts), flush=True)
     scale = QUICK if options.quick else FULL
+    given = {'seeds': options.seeds, 'steps': options.steps}
+    scale = dataclasses.replace(scale, **{k: v for k, v in given.items() if v is not None})
     results = {'machine': facts, 'quick': options.quick, **compare(scale, options.jobs)}
     table = report(results)
     print('\n' + table)
