@@ -9,7 +9,6 @@ import pytest
 
 from thinking_policy.policy import DEFAULT_HOLD_S, ActivationFilter, load_activities
 from thinking_policy.situation import Situation, load_configuration
-from thinking_policy.training.evaluate import activations, measure, watch_lives
 from thinking_policy.training.lives import CLEAN, Disturbance
 from thinking_policy.training.scenarios import (
     ACTIVITIES,
@@ -19,6 +18,7 @@ from thinking_policy.training.scenarios import (
     TICK_S,
 )
 from thinking_policy.training.simulator import SimulatedRobot
+from thinking_policy.training.watched_lives import activations, measure, watch_lives
 
 
 @pytest.fixture

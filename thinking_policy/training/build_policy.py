@@ -9,17 +9,14 @@ kind of processor.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import datetime
 import os
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.policy.activities import load_activities
@@ -28,12 +25,13 @@ from thinking_policy.policy.manifest import Manifest
 from thinking_policy.policy.runtime import PolicyRuntime
 from thinking_policy.shipped import config_folder
 from thinking_policy.training import fit as fitting
-from thinking_policy.training.evaluate import choose_thresholds, measure, watch_lives
 from thinking_policy.training.export import assemble, export_graph, predictor, write_artifact
 from thinking_policy.training.lives import WINDOW_LENGTH, draw_learning_set
 from thinking_policy.training.networks import RobotPolicy, count_parameters
+from thinking_policy.training.progress import shown
 from thinking_policy.training.recipe import Recipe
 from thinking_policy.training.scenarios import ACTIVITIES, SIGNAL_NAMES, TICK_S
+from thinking_policy.training.watched_lives import choose_for_lives, measure, watch_lives
 
 # A fixed date, so that the bytes don't tell when somebody ran this.
 CREATED = '2026-12-01T00:00:00Z'
@@ -95,7 +93,7 @@ def build(
     fitting.fit(network, rows, Recipe(steps=plan.steps, seed=plan.seed), progress=progress)
     graph = export_graph(network, rows.specs)
     predict = predictor(graph)
-    activities = choose_thresholds(activities, watch_lives(predict, plan.judged, _TICKS, choosing))
+    activities = choose_for_lives(activities, watch_lives(predict, plan.judged, _TICKS, choosing))
     metrics = measure(activities, watch_lives(predict, plan.judged, _TICKS, measuring))
     return assemble(
         graph,
@@ -150,7 +148,7 @@ def main(arguments: list[str] | None = None) -> int:
     start = time.monotonic()
     try:
         activities = given.activities or config_folder() / 'thinking.yaml'
-        with _shown() as progress:
+        with shown('simulating', sys.stdout) as progress:
             data, manifest = build(
                 Plan(given.seed, given.lives, given.steps), activities, given.created, progress
             )
@@ -174,27 +172,6 @@ def _created() -> str:
         moment = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc)
         return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
     return CREATED
-
-
-@contextlib.contextmanager
-def _shown() -> Iterator[fitting.Progress]:
-    """Show a bar on a terminal, and elsewhere a line for every tenth."""
-    if not sys.stdout.isatty():
-
-        def lines(step: int, steps: int, loss: float) -> None:
-            if step % max(1, steps // 10) == 0:
-                print(f'step {step} of {steps}, loss {loss:.4f}', flush=True)
-
-        yield lines
-        return
-    columns = (TextColumn('{task.description}'), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns) as bar:
-        task = bar.add_task('simulating', total=None)
-
-        def advance(step: int, steps: int, loss: float) -> None:
-            bar.update(task, total=steps, completed=step, description=f'loss {loss:.4f}')
-
-        yield advance
 
 
 if __name__ == '__main__':

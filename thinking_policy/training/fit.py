@@ -38,6 +38,8 @@ Progress = Callable[[int, int, float], None]
 
 _CHECKPOINT_EVERY_S = 30.0
 _VALIDATION_BATCH = 512
+# More rows than these make evaluations slower than the steps between them.
+_VALIDATION_ROWS = 2048
 # The smoothed loss forgets a step's value in about 50 steps.
 _SMOOTH = 0.98
 
@@ -116,7 +118,7 @@ class _Fit:
     ) -> None:
         self._network, self._recipe, self._path = network, recipe, path
         self._rows = _Tensors(learning)
-        self._validation = _Tensors(validation) if validation is not None else None
+        self._validation = _Tensors(_thinned(validation)) if validation is not None else None
         self._drawer = RowDrawer(learning, recipe)
         self._augmenting = torch.Generator().manual_seed(recipe.seed + 1)
         self._dropping = [
@@ -220,8 +222,12 @@ class _Fit:
                     mine.grad += other.grad
 
     def _judge(self) -> None:
-        """Compare with the best weights so far, on whole rows and on masked ones alike."""
-        if self._validation is None:
+        """Compare with the best weights so far, on whole rows and on masked ones alike.
+
+        Not before masks are at full strength: until then masked rows are new to the network.
+        """
+        done = self._step / self._recipe.steps
+        if self._validation is None or mask_strength(self._recipe.augmentation, done) < 1:
             return
         self._network.eval()
         loss = self._validation.loss(self._network, self._recipe)
@@ -351,6 +357,10 @@ def _replicas(network: nn.Module, dropping: list[torch.Generator]) -> list[nn.Mo
                     f'torch.nn.{type(module).__name__}, or the result would depend on chance'
                 )
     return replicas
+
+
+def _thinned(validation: LearningSet) -> LearningSet:
+    return validation.take(slice(None, None, max(1, len(validation) // _VALIDATION_ROWS)))
 
 
 def _parts(rows: int, parts: int) -> list[slice]:

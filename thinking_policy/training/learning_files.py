@@ -17,10 +17,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,10 +99,22 @@ def exported_codes(path: Path) -> tuple[str, ...]:
     """
     counts: dict[str, int] = {}
     for file in learning_files(path):
-        codes, count = np.unique(_read(file).get('event_code', []), return_counts=True)
+        with _opened(file) as arrays:
+            found = arrays['event_code'] if 'event_code' in arrays.files else []
+        codes, count = np.unique(found, return_counts=True)
         for code, times in zip(codes, count, strict=True):
             counts[str(code)] = counts.get(str(code), 0) + int(times)
     return tuple(sorted(counts, key=lambda code: (-counts[code], code)))
+
+
+def newest_stamp_ns(path: Path) -> int:
+    """Return the time of the newest situation, nanoseconds; 0 where no file says times."""
+    newest = 0
+    for file in learning_files(path):
+        with _opened(file) as arrays:
+            stamps = arrays['stamp_ns'] if 'stamp_ns' in arrays.files else np.zeros(0, np.int64)
+        newest = max(newest, int(stamps.max()) if len(stamps) else 0)
+    return newest
 
 
 def save_learning_set(path: Path, learning: LearningSet) -> None:
@@ -136,9 +149,18 @@ def save_learning_set(path: Path, learning: LearningSet) -> None:
 
 
 def _read(path: Path) -> Arrays:
+    with _opened(path) as file:
+        return {name: file[name] for name in file.files}
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[Any]:
+    """Open an .npz file; a fault while it is read is said too."""
     try:
         with np.load(path, allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
+            if not isinstance(file, np.lib.npyio.NpzFile):
+                raise ValueError('a single array')
+            yield file
     except FileNotFoundError as error:
         raise LearningError(f'{path}: no such file') from error
     except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:

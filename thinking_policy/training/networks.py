@@ -143,12 +143,13 @@ class RobotPolicy(nn.Module):
     recency, what once happened by recency and count.
     """
 
+    WIDTH = 64
     # An event of this age counts half as much as one of now; seconds.
     RECENT_S = 10.0
     REMEMBERED_S = 600.0
 
     def __init__(
-        self, length: int, signals: int, activities: int, width: int = 64, vocabulary: int = 0
+        self, length: int, signals: int, activities: int, width: int = WIDTH, vocabulary: int = 0
     ) -> None:
         """Make an untrained network.
 

@@ -1,10 +1,9 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Thresholds and figures, from lives of robots that were not trained on."""
+"""Lives of robots that were not trained on: what a policy says of them, and its figures."""
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,16 +20,12 @@ from thinking_policy.training.lives import (
     draw_recording,
     situations_of,
 )
+from thinking_policy.training.metrics import confusion, expected_calibration_error
 from thinking_policy.training.scenarios import SCENARIOS, TICK_S, Phase
+from thinking_policy.training.thresholds import choose_thresholds
 
 # What may be active of a healthy robot's time, a third of what is promised (1 %).
 HEALTHY_SHARE = 0.003
-_CANDIDATES = np.arange(0.05, 0.96, 0.05)
-_LARGEST_ON = 0.95
-_GAP = 0.1
-_SMALLEST_OFF = 0.2
-# Share of ticks in which a due activity may fall below its off-threshold.
-_INTERRUPTED = 0.02
 
 
 @dataclass(frozen=True)
@@ -92,36 +87,20 @@ def watch_lives(
     return watched
 
 
-def choose_thresholds(
+def choose_for_lives(
     activities: Sequence[ThinkingActivity], watched: Sequence[Watched]
 ) -> tuple[ThinkingActivity, ...]:
-    """Choose on- and off-thresholds.
-
-    On: the best F1 among those that leave a healthy robot quiet (`HEALTHY_SHARE`), and not below
-    what the activity list asks for. Off: so low that a due activity is seldom interrupted.
+    """Choose thresholds as `thresholds` does, such that a healthy robot is left alone.
 
     Args:
         activities: G, with the least on-thresholds.
         watched: Validation lives; some healthy ones among them.
     """
-    probability, labels, weight = _joined(watched)
-    chosen = []
-    for index, activity in enumerate(activities):
-        p, due, sure = probability[:, index], labels[:, index] > 0, weight[:, index] > 0
-        best, best_f1 = max(_LARGEST_ON, activity.threshold), -1.0
-        for candidate in _CANDIDATES:
-            on = float(max(activity.threshold, round(float(candidate), 2)))
-            off = _off_threshold(on, p[due & sure])
-            if _healthy_share(watched, index, on, off) <= HEALTHY_SHARE:
-                f1 = _f1(p >= on, due, sure)
-                if f1 > best_f1:
-                    best, best_f1 = on, f1
-        chosen.append(
-            dataclasses.replace(
-                activity, threshold=best, threshold_off=_off_threshold(best, p[due & sure])
-            )
-        )
-    return tuple(chosen)
+
+    def quiet(index: int, on: float, off: float) -> bool:
+        return _healthy_share(watched, index, on, off) <= HEALTHY_SHARE
+
+    return choose_thresholds(activities, *_joined(watched), quiet=quiet)
 
 
 def measure(
@@ -130,17 +109,23 @@ def measure(
     """Return figures by name.
 
     `f1.<id>` and `f1` (micro-averaged) compare each tick's probability with the on-threshold;
+    `ece.<id>` and `ece` are calibration errors;
     `healthy_active.<id>` is the share of a healthy robot's ticks in which the activity is active
     after hysteresis and hold; `delay_s.<id>` is the median time from the beginning of a phase to
     the activation of what it calls for, and `missed.<id>` the share of phases without it.
     """
     probability, labels, weight = _joined(watched)
     on = np.array([activity.threshold for activity in activities], np.float32)
-    figures = {'f1': _f1(probability >= on, labels > 0, weight > 0)}
+    counts = confusion(probability, labels, weight, on)
+    figures = {
+        'f1': counts.micro().f1,
+        'ece': expected_calibration_error(probability, labels, weight),
+    }
     for index, activity in enumerate(activities):
         name, off = activity.id, activity.threshold_off
-        figures[f'f1.{name}'] = _f1(
-            probability[:, index] >= on[index], labels[:, index] > 0, weight[:, index] > 0
+        figures[f'f1.{name}'] = counts.scores()[index].f1
+        figures[f'ece.{name}'] = expected_calibration_error(
+            probability[:, index], labels[:, index], weight[:, index]
         )
         figures[f'healthy_active.{name}'] = _healthy_share(watched, index, activity.threshold, off)
         delays = _delays(watched, index, activity)
@@ -163,11 +148,6 @@ def activations(
             for tick, row in enumerate(probability)
         ]
     )
-
-
-def _off_threshold(on: float, due: NDArray[np.float32]) -> float:
-    low = float(np.quantile(due, _INTERRUPTED)) if len(due) else 0.0
-    return round(min(max(low, _SMALLEST_OFF), on - _GAP), 2)
 
 
 def _healthy_share(watched: Sequence[Watched], index: int, on: float, off: float) -> float:
@@ -213,9 +193,3 @@ def _joined(
         np.concatenate([life.labels for life in watched]),
         np.concatenate([life.weight for life in watched]),
     )
-
-
-def _f1(active: NDArray[np.bool_], due: NDArray[np.bool_], sure: NDArray[np.bool_]) -> float:
-    hits = float((active & due & sure).sum())
-    wrong = float(((active ^ due) & sure).sum())
-    return 2 * hits / (2 * hits + wrong) if hits + wrong else 1.0

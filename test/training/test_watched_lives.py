@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from thinking_policy.policy import ThinkingActivity
-from thinking_policy.training.evaluate import (
+from thinking_policy.training.scenarios import PHASES
+from thinking_policy.training.watched_lives import (
     Watched,
     activations,
-    choose_thresholds,
+    choose_for_lives,
     measure,
 )
-from thinking_policy.training.scenarios import PHASES
 
 HEALTHY, RISING = PHASES['healthy'], PHASES['rising']
 
@@ -43,20 +43,20 @@ TREND = (ThinkingActivity('trend', 'Trend', 'Look.', 0.5, 0.35),)
 
 def test_the_on_threshold_keeps_a_healthy_robot_quiet():
     noisy = watched('healthy', [0.1, 0.72] * 50)
-    (chosen,) = choose_thresholds(TREND, [noisy, FAULT])
+    (chosen,) = choose_for_lives(TREND, [noisy, FAULT])
     assert 0.72 < chosen.threshold <= 0.9
 
 
 def test_the_on_threshold_is_not_below_what_is_asked_for():
     quiet = watched('healthy', [0.1] * 100)
-    (chosen,) = choose_thresholds(TREND, [quiet, FAULT])
+    (chosen,) = choose_for_lives(TREND, [quiet, FAULT])
     assert chosen.threshold == 0.5
     strict = (ThinkingActivity('trend', 'Trend', 'Look.', 0.85, 0.35),)
-    assert choose_thresholds(strict, [quiet, FAULT])[0].threshold == 0.85
+    assert choose_for_lives(strict, [quiet, FAULT])[0].threshold == 0.85
 
 
 def test_the_off_threshold_lies_below():
-    (chosen,) = choose_thresholds(TREND, [watched('healthy', [0.1] * 100), FAULT])
+    (chosen,) = choose_for_lives(TREND, [watched('healthy', [0.1] * 100), FAULT])
     assert chosen.threshold_off <= chosen.threshold - 0.1
 
 

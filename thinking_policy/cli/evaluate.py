@@ -1,0 +1,70 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""`thinking-policy evaluate`: figures of a policy on labelled situations."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinking_policy.cli import fitting
+from thinking_policy.cli.scores import print_robustness, print_scores
+
+EXAMPLES = """\b
+Examples:
+  thinking-policy evaluate policy.onnx held_out.npz
+  thinking-policy evaluate policy.onnx held_out/ --robustness --plot figures.png
+"""
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(epilog=EXAMPLES, no_args_is_help=True)
+def evaluate(
+    policy: Annotated[
+        Path, typer.Argument(metavar='POLICY', readable=False, help='Policy file (.onnx).')
+    ],
+    data: fitting.Data,
+    robustness: Annotated[
+        bool,
+        typer.Option(
+            '--robustness', help='Also F1 with up to half of the samples or a signal missing.'
+        ),
+    ] = False,
+    plot: Annotated[
+        Path | None,
+        typer.Option(metavar='FILE.png', readable=False, help='Picture: scores and reliability.'),
+    ] = None,
+    as_json: Annotated[bool, typer.Option('--json', help='Print one JSON object.')] = False,
+) -> None:
+    """Measure a policy: precision, recall, F1, calibration and confusion per activity.
+
+    At the thresholds of the policy file, without hysteresis. ECE is the expected calibration
+    error: |mean probability - share of due rows|, averaged over 15 bins of equal number.
+    """
+    from thinking_policy.policy import PolicyRuntime
+    from thinking_policy.training import evaluation
+
+    # Loading is what a robot does: a file that it would refuse is refused here.
+    manifest = PolicyRuntime.load(policy).manifest
+    predict, learning = evaluation.prepared(policy, manifest, data)
+    on = [activity.threshold for activity in manifest.activities]
+    found = evaluation.evaluate(predict(*learning.packed()), learning, on)
+    missing = evaluation.robustness(predict, learning, on) if robustness else None
+    if plot is not None:
+        from thinking_policy.training.evaluation_plot import draw_evaluation
+
+        draw_evaluation(plot, found, missing, f'{policy.name} on {data.name}')
+    if as_json:
+        answer = {'policy': str(policy), 'version': manifest.version, 'data': str(data)}
+        more = {'robustness': missing} if missing else {}
+        print(json.dumps({**answer, **found.to_dict(), **more}))
+        return
+    print_scores(found, f'{policy.name} (version {manifest.version}) on {len(learning)} rows')
+    if missing:
+        print_robustness(missing)
+    if plot is not None:
+        print(f'{plot}: written')

@@ -1,0 +1,170 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""What `train` and `distil` have in common: options, reading, Ctrl-C, writing."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.cli.scores import print_scores
+
+if TYPE_CHECKING:
+    from thinking_policy.training.fit import Progress
+    from thinking_policy.training.stored_weights import WeightFormat
+    from thinking_policy.training.train import Trained
+
+INTERRUPTED = 130
+
+Data = Annotated[
+    Path,
+    typer.Argument(
+        metavar='DATA', readable=False, help='Learning set: an .npz file or a folder of them.'
+    ),
+]
+Output = Annotated[
+    Path,
+    typer.Option('--output', '-o', metavar='FILE.onnx', readable=False, help='File to write.'),
+]
+Seed = Annotated[int, typer.Option(min=0, help='Decides everything that is random.')]
+Steps = Annotated[int, typer.Option(min=0, help="Optimiser steps; 0: the recipe's own number.")]
+Validation = Annotated[
+    float, typer.Option(metavar='SHARE', help='Share of the rows to choose thresholds on.')
+]
+Test = Annotated[
+    float,
+    typer.Option(
+        metavar='SHARE', help='Share of the rows that figures are of; 0: the validation rows.'
+    ),
+]
+Width = Annotated[
+    int, typer.Option(min=0, help="Units of a robot policy's hidden layers; 0: as usual.")
+]
+Patience = Annotated[
+    int,
+    typer.Option(
+        min=-1,
+        help='Stop after so many evaluations without a better one; 0: never; -1: as the recipe.',
+    ),
+]
+Weights = Annotated[
+    str,
+    typer.Option(
+        metavar='WORD',
+        help='How weights are stored: float32, float16, int8 (default: int8, reference float32).',
+    ),
+]
+CheckpointFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar='FILE',
+        readable=False,
+        help='State to go on from after Ctrl-C (default: the output with .checkpoint).',
+    ),
+]
+Fresh = Annotated[bool, typer.Option('--fresh', help='Start anew, whatever checkpoint is there.')]
+Robot = Annotated[
+    str, typer.Option(metavar='NAME', help='Robot or robot family, as the file will say.')
+]
+
+
+def stored_as(word: str) -> WeightFormat | None:
+    """Return a weight format; None for an empty word: as usual.
+
+    Raises:
+        ThinkingPolicyError: No such format.
+    """
+    from thinking_policy.training.stored_weights import WEIGHT_FORMATS
+
+    for known in WEIGHT_FORMATS:
+        if word == known:
+            return known
+    if word:
+        raise ThinkingPolicyError(
+            f'--weights: expected one of {list(WEIGHT_FORMATS)}, found {word!r}'
+        )
+    return None
+
+
+def created(data: Path) -> str:
+    """Return the time for a manifest: SOURCE_DATE_EPOCH, or that of the newest situation.
+
+    Never the clock: the same data and options give the same bytes.
+    """
+    from thinking_policy.training.learning_files import newest_stamp_ns
+    from thinking_policy.training.train import CREATED
+
+    epoch = os.environ.get('SOURCE_DATE_EPOCH', '')
+    seconds = int(epoch) if epoch.isdigit() else newest_stamp_ns(data) // 10**9
+    if not 0 < seconds < 2**33:
+        return CREATED
+    moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
+    return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
+
+
+def run_fit(
+    make: Callable[[Progress, Path], Trained],
+    output: Path,
+    checkpoint: Path | None,
+    fresh: bool,
+    before: str,
+) -> Trained:
+    """Fit with a bar and a checkpoint, write the policy, print how it ended.
+
+    Args:
+        make: Fits, given what to tell and where the checkpoint is.
+        output: File to write.
+        checkpoint: None: beside the output.
+        fresh: Whether a checkpoint that is there is to be forgotten.
+        before: What goes on until the first step.
+
+    Raises:
+        typer.Exit: Ctrl-C, after saying how to go on.
+    """
+    from thinking_policy.training.export import write_artifact
+    from thinking_policy.training.progress import shown
+
+    checkpoint = checkpoint or output.with_name(output.name + '.checkpoint')
+    if fresh:
+        checkpoint.unlink(missing_ok=True)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with shown(before) as progress:
+            trained = make(progress, checkpoint)
+        write_artifact(output, trained.data)
+    except KeyboardInterrupt as interrupt:
+        if checkpoint.exists():
+            print(
+                f'interrupted; the state is in {checkpoint}: the same command goes on from '
+                f'there, with --fresh it starts anew',
+                file=sys.stderr,
+            )
+        else:
+            print('interrupted before the first step; nothing was written', file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from interrupt
+    checkpoint.unlink(missing_ok=True)
+    return trained
+
+
+def print_trained(output: Path, trained: Trained, left_out: Sequence[str]) -> None:
+    """Print what was made and its figures."""
+    fitted, manifest = trained.fitted, trained.manifest
+    early = ', stopped early' if fitted.stopped_early else ''
+    rows = 'validation rows' if manifest.training['measured_on_validation'] else 'test rows'
+    print_scores(trained.evaluation, f'{trained.evaluation.rows} {rows}, never learned from')
+    if left_out:
+        print(f'not learned, since no label names them: {", ".join(left_out)}')
+    if trained.calibrated:
+        print(f'calibrated on the validation rows: {", ".join(trained.calibrated)}')
+    print(
+        f'{output}: {len(trained.data)} bytes, {manifest.network}, {manifest.parameters} '
+        f'parameters, version {manifest.version}'
+    )
+    print(f'  {fitted.steps} steps in {fitted.seconds:.0f} s{early}, loss {fitted.loss:.4f}')

@@ -1,0 +1,125 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""`thinking-policy train`: make a policy file from labelled situations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.cli import fitting
+from thinking_policy.shipped import config_folder
+
+EXAMPLES = """\b
+Examples:
+  thinking-policy train walks/ -o policy.onnx --activities my_thinking.yaml
+  thinking-policy train walks.npz -o big.onnx --recipe reference --steps 800
+  thinking-policy distil big.onnx walks.npz -o policy.onnx
+"""
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False)
+
+
+@app.command(epilog=EXAMPLES, no_args_is_help=True)
+def train(
+    data: fitting.Data,
+    output: fitting.Output,
+    recipe: Annotated[
+        str,
+        typer.Option(metavar='WORD', help='robot: a small network, seconds; reference: minutes.'),
+    ] = 'robot',
+    activities: Annotated[
+        Path | None,
+        typer.Option(
+            metavar='FILE', readable=False, help='Kinds of thinking (default: the shipped list).'
+        ),
+    ] = None,
+    seed: fitting.Seed = 0,
+    steps: fitting.Steps = 0,
+    batch: Annotated[int, typer.Option(min=0, help="Rows per step; 0: the recipe's own.")] = 0,
+    width: fitting.Width = 0,
+    balance: Annotated[
+        float, typer.Option(min=0, max=1, help='How much rare sets of labels are favoured, 0...1.')
+    ] = 0.0,
+    validation: fitting.Validation = 0.15,
+    test: fitting.Test = 0.15,
+    false_activation: Annotated[
+        float,
+        typer.Option(metavar='SHARE', help='Largest share of rows without need to be active in.'),
+    ] = 1.0,
+    events: Annotated[
+        str,
+        typer.Option(metavar='CODES', help='Event codes to read: none, all, or a,b,c.'),
+    ] = 'none',
+    patience: fitting.Patience = -1,
+    threads: Annotated[
+        int, typer.Option(min=0, help='Parts of a batch to compute side by side; 0: as usual.')
+    ] = 0,
+    weights: fitting.Weights = '',
+    checkpoint: fitting.CheckpointFile = None,
+    fresh: fitting.Fresh = False,
+    robot: fitting.Robot = '',
+    parent: Annotated[
+        Path | None,
+        typer.Option(metavar='FILE', readable=False, help='Policy that this one replaces.'),
+    ] = None,
+) -> None:
+    """Make a policy file from labelled situations.
+
+    DATA is what `bag situations` writes, with two more arrays: labels [N, G] and the ids
+    activities [G]. Whole episodes are set aside for choosing thresholds and for measuring. The
+    same data and options give the same bytes. Ctrl-C keeps the state; the same command goes on.
+    """
+    from thinking_policy.policy import load_activities, read_manifest
+    from thinking_policy.training import learning_files
+    from thinking_policy.training.evaluation import check_fit
+    from thinking_policy.training.networks import RobotPolicy
+    from thinking_policy.training.recipe import RECIPES
+    from thinking_policy.training.train import (
+        Plan,
+        chosen_activities,
+        recipe_of,
+        split,
+        train_policy,
+    )
+
+    if recipe not in RECIPES:
+        raise ThinkingPolicyError(f'--recipe: expected one of {list(RECIPES)}, found {recipe!r}')
+    listed = load_activities(activities or config_folder() / 'thinking.yaml')
+    codes = {'none': (), 'all': learning_files.exported_codes(data) if events == 'all' else ()}
+    learning = learning_files.load_learning_set(
+        data,
+        taxonomy=[activity.id for activity in listed],
+        vocabulary=codes.get(events, tuple(events.split(','))) or None,
+    )
+    learning.check_classes(str(data))
+    version = ''
+    if parent is not None:
+        replaced = read_manifest(parent)
+        check_fit(replaced, learning, str(parent), str(data))
+        version = replaced.version
+    plan = Plan(
+        recipe,
+        recipe_of(recipe, seed, steps, batch, threads, patience, balance),
+        width or RobotPolicy.WIDTH,
+        fitting.stored_as(weights),
+        false_activation,
+        robot or data.stem,
+        version,
+        fitting.created(data),
+    )
+    parts = split(learning, validation, test, seed)
+    used = chosen_activities(listed, learning)
+    trained = fitting.run_fit(
+        lambda progress, state: train_policy(
+            parts, used, plan, progress=progress, checkpoint=state
+        ),
+        output,
+        checkpoint,
+        fresh,
+        'preparing',
+    )
+    fitting.print_trained(output, trained, [a.id for a in listed if a not in used])
