@@ -36,6 +36,11 @@ EXPERIMENTS = {
         '3',
         'Does it matter how a state was reached?',
     ),
+    'novelty': Entry(
+        'thinking_policy.experiments.novelty',
+        '–',
+        'Does a robot that was calibrated on 400 s notice that something is wrong? (--data)',
+    ),
 }
 
 

@@ -146,6 +146,7 @@ class Experiment:
         quick_note: What the quick form leaves out, said in the heading.
         data_sets: Seed and quick to the sets that a seed sees, by name such as `train`.
         needs_data: Whether it works on a folder of measured data.
+        seeded: Whether anything is drawn at random; if not, seeds make no difference.
     """
 
     name: str
@@ -159,6 +160,7 @@ class Experiment:
     quick_note: str = 'fewer seeds and steps'
     data_sets: Callable[[int, bool], Mapping[str, LearningSet]] | None = None
     needs_data: bool = False
+    seeded: bool = True
 
 
 def stat(values: Sequence[float]) -> Stat:

@@ -23,6 +23,8 @@ def heading(experiment: Experiment, options: Options) -> str:
     """Return the line above the tables; it says when the form is the quick one."""
     seeds = ', '.join(str(seed) for seed in options.seeds)
     what = f'{experiment.title}; seed{"s" if len(options.seeds) > 1 else ""} {seeds}'
+    if not experiment.seeded:
+        what = experiment.title
     if options.quick:
         return f'QUICK FORM, not the experiment itself ({experiment.quick_note}): {what}'
     return what
