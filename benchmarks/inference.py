@@ -16,8 +16,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from thinking_policy.experiments.baselines import HNSW_BUILD, HNSW_LINKS, Retrieval
-from thinking_policy.experiments.lookup import lookup, narrow_search, search_alone
+from thinking_policy.experiments.lookup import HNSW, lookups, stored
 from thinking_policy.experiments.ordering import draw_sets
 from thinking_policy.experiments.timing import (
     IDENTITY,
@@ -68,23 +67,9 @@ def measure_inference(
     contenders = policies(policy, windows, protocol.batch)
     hnsw = {}
     for count in histories:
-        stored = (sets.train.window[:count], sets.train.labels[:count])
-        flat = Retrieval(*stored, 'sequence')
-        graph_index = Retrieval(*stored, 'sequence', index='hnsw')
-        width, recall = narrow_search(graph_index, flat, choosing)
-        hnsw[str(count)] = {
-            'M': HNSW_LINKS,
-            'efConstruction': HNSW_BUILD,
-            'efSearch': width,
-            'recall@4': round(recall, 3),
-        }
-        batch = protocol.batch
-        contenders |= {
-            f'Sequence-RAG, flat, {count:,}': lookup(flat, windows, batch),
-            _hnsw(count): lookup(graph_index, windows, batch),
-            f'HNSW search alone, {count:,}': search_alone(graph_index, windows, batch),
-            f'Summary-RAG, {count:,}': lookup(Retrieval(*stored, 'summary'), windows, batch),
-        }
+        history = sets.train.window, sets.train.labels
+        asked, hnsw[str(count)] = lookups(history, count, choosing, windows, protocol.batch)
+        contenders |= asked
     timings = measure(contenders, protocol, progress)
     return {
         'protocol': dataclasses.asdict(protocol),
@@ -125,7 +110,7 @@ def policies(policy: Path, windows: np.ndarray, batch: int) -> dict[str, Contend
 def table(results: dict) -> str:
     """Return the timings as a Markdown table, the indexes' settings and the targets."""
     timings, batch = results['timings'], results['protocol']['batch']
-    floor, longest = timings[IDENTITY], timings[_hnsw(results['histories'][-1])]
+    floor, longest = timings[IDENTITY], timings[stored(HNSW, results['histories'][-1])]
     lines = [
         f'Milliseconds per query, one thread. HNSW: at {results["histories"][-1]:,} records, '
         f'with vote. Batches of {batch}.',
@@ -152,7 +137,8 @@ def table(results: dict) -> str:
         '|---|---|---|---|---|',
     ]
     for count, settings in results['hnsw'].items():
-        lines.append(f'| {int(count):,} | {" | ".join(str(v) for v in settings.values())} |')
+        cells = [f'{int(count):,}', *(f'{value:.3g}' for value in settings.values())]
+        lines.append(f'| {" | ".join(cells)} |')
     return '\n'.join([*lines, '', *_targets(results)])
 
 
@@ -161,7 +147,7 @@ def _targets(results: dict) -> list[str]:
     own = timings[NETWORK]['warm']['p50']
     found = {
         'identity': own / timings[IDENTITY]['warm']['p50'],
-        'hnsw': own / timings[_hnsw(longest)]['warm']['p50'],
+        'hnsw': own / timings[stored(HNSW, longest)]['warm']['p50'],
         'ms': own / 1e3,
     }
     words = {
@@ -174,10 +160,6 @@ def _targets(results: dict) -> list[str]:
         f'{"reached" if found[key] <= LARGEST[key] else "not reached"}'
         for key in LARGEST
     ]
-
-
-def _hnsw(count: int) -> str:
-    return f'Sequence-RAG, HNSW, {count:,}'
 
 
 def _untrained_reference(length: int, signals: int) -> ReferencePolicy:

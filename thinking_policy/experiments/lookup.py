@@ -15,14 +15,57 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from thinking_policy.experiments.baselines import NEIGHBOURS, Retrieval
+from thinking_policy.experiments.baselines import (
+    HNSW_BUILD,
+    HNSW_LINKS,
+    NEIGHBOURS,
+    Retrieval,
+)
 from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.timing import Call, Contender, chosen
 
 Array = NDArray[np.float32]
+FLAT, HNSW, SUMMARY = 'Sequence-RAG, flat', 'Sequence-RAG, HNSW', 'Summary-RAG'
+SEARCH_ALONE = 'HNSW search alone'
 LEAST_RECALL = 0.75
 # Values of efSearch that are tried, in this order.
 _WIDTHS = (*range(4, 32, 2), *range(32, 128, 8), *range(128, 1024, 64))
+
+
+def stored(kind: str, count: int) -> str:
+    """Return the name of a contender that searches so many records."""
+    return f'{kind}, {count:,}'
+
+
+def lookups(
+    history: tuple[Array, Array], count: int, choosing: Array, windows: Array, batch: int
+) -> tuple[dict[str, Contender], dict[str, float]]:
+    """Return all ways to ask a history of one length, and how its HNSW index was made.
+
+    Args:
+        history: Windows [N, T, F] and labels [N, G].
+        count: How many of them are stored, the first ones.
+        choosing: Queries by which the width of HNSW's search is chosen, [Q, T, F].
+        windows: Queries that are asked while the clock runs, [Q, T, F].
+        batch: Queries in a batch.
+
+    Returns:
+        Contenders by name (`stored`), and M, efConstruction, efSearch and recall@4 of HNSW.
+
+    Raises:
+        ExperimentError: The recall is out of reach.
+    """
+    rows = history[0][:count], history[1][:count]
+    flat, linked = Retrieval(*rows, 'sequence'), Retrieval(*rows, 'sequence', index='hnsw')
+    width, found = narrow_search(linked, flat, choosing)
+    contenders = {
+        stored(FLAT, count): lookup(flat, windows, batch),
+        stored(HNSW, count): lookup(linked, windows, batch),
+        stored(SEARCH_ALONE, count): search_alone(linked, windows, batch),
+        stored(SUMMARY, count): lookup(Retrieval(*rows, 'summary'), windows, batch),
+    }
+    made = {'M': HNSW_LINKS, 'efConstruction': HNSW_BUILD, 'efSearch': width, 'recall@4': found}
+    return contenders, made
 
 
 def lookup(memory: Retrieval, windows: Array, batch: int) -> Contender:
