@@ -13,7 +13,12 @@ from pathlib import Path
 
 import pytest
 
-ROOMS_OF_EXTRA = {'bags': ('bags',), 'train': ('training',)}
+ROOMS_OF_EXTRA = {
+    'bags': ('bags',),
+    'train': ('training',),
+    'plots': ('training',),
+    'experiments': ('experiments',),
+}
 # From the ROS distribution; package.xml names them.
 ROS = re.compile(r'rclpy|ament_index_python|builtin_interfaces|rcl_interfaces|\w+_msgs|std_srvs')
 

@@ -14,6 +14,8 @@ EXTRA_OF = {
     'torch': 'train',
     'onnx': 'train',
     'matplotlib': 'plots',
+    'faiss': 'experiments',
+    'sklearn': 'experiments',
 }
 
 ROS_REMEDY = (

@@ -33,6 +33,7 @@ from thinking_policy.experiments.policies import (
     REFERENCE_NAME,
     ROBOT_NAME,
     Policy,
+    notes_on,
     reference_recipe,
     robot_recipe,
     train_reference,
@@ -170,6 +171,7 @@ def tables(results: Results) -> list[Table]:
             'Micro-F1 on unseen components; both of a pair end in the same sample',
             COMPARISON_COLUMNS,
             comparison(results, NAME, METHODS, PAPER),
+            notes_on(results.options.quick),
         )
     ]
 

@@ -38,6 +38,7 @@ from thinking_policy.experiments.policies import (
     REFERENCE_NAME,
     ROBOT_NAME,
     Policy,
+    notes_on,
     reference_recipe,
     robot_recipe,
     scores,
@@ -194,6 +195,7 @@ def tables(results: Results) -> list[Table]:
             'Micro-F1 on unseen components; the order of observations alone decides',
             COMPARISON_COLUMNS,
             comparison(results, NAME, METHODS, PAPER),
+            notes_on(results.options.quick),
         )
     ]
 

@@ -120,7 +120,8 @@ def lines(axes: Axes, series: Sequence[Series]) -> None:
             markerfacecolor='white' if entry.paper else None,
             linestyle='--' if entry.paper else '-',
             alpha=0.7 if entry.paper else 1.0,
-            markersize=5,
+            # Where lines lie on each other, the rims of the earlier ones can still be seen.
+            markersize=max(4.0, 9.0 - 1.5 * place),
         )
 
 

@@ -90,6 +90,17 @@ def reference_recipe(quick: bool) -> Recipe:
     return dataclasses.replace(_REFERENCE, steps=40, batch=32) if quick else _REFERENCE
 
 
+def notes_on(quick: bool) -> tuple[str, ...]:
+    """Return what stands below a table whose reference policy was fitted in the quick form."""
+    if not quick:
+        return ()
+    recipe, full = reference_recipe(True), reference_recipe(False)
+    return (
+        f'Quick form: the reference policy was fitted for {recipe.steps} steps of {recipe.batch} '
+        f'rows, too few to learn anything; in full it takes {full.steps} of {full.batch}.',
+    )
+
+
 def train_robot(learning: LearningSet, seed: int, recipe: Recipe, tell: Tell) -> Policy:
     """Fit the robot policy and return it as robots have it: a file, read by ONNX Runtime.
 
