@@ -2,21 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the policy node says of itself on /diagnostics.
 
-The contract: one status per signal, one of the policy, one of the clock. Names begin with
-`thinking_policy: ` (in a namespace, `thinking_policy: /robot1 `); `hardware_id` is the
-`robot_id`. Numbers are plain, counts are since activation.
+The contract: one status per signal, one of the policy, of the calibration and of the clock.
+Names begin with `thinking_policy: ` (in a namespace, `thinking_policy: /robot1 `); `hardware_id`
+is the `robot_id`. Numbers are plain, counts are since activation.
 
 - `signal <name>`: state, value, unit, age_s, topic, type, publishers, rate_hz, received, lost
   (gaps in the publishers' numbers), lost_reported (by the middleware), queue, used, invalid, late,
   future, unstamped, broken, dropped
 - `policy`: version, path, active, ticks, inferences, inference_p50_ms, inference_p99_ms, novelty,
   valid_fraction, warnings, errors, last_error, events_forgotten, state_file, state_failures
+- `calibration`: state (none, running, done, failed, cancelled), ticks, of, calibrated_signals
 - `clock`: source, now, standing_still_s, tick, behind_ticks, jumps_back, jumps_forward, episode,
   episodes
 
 Levels: ERROR is what stays so until somebody changes something (a type that isn't installed,
 incompatible QoS, another type on the topic, failing inference); WARN is a sensor that is silent
-or sends nothing usable, lost messages, a clock that stands still.
+or sends nothing usable, lost messages, a calibration that failed, a clock that stands still.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
+from thinking_policy.ros.live_calibration import CalibrationProgress, CalibrationState
 from thinking_policy.ros.receiver import TopicStatus
 from thinking_policy.ros.running_policy import RunningPolicy
 from thinking_policy.situation import (
@@ -35,6 +37,7 @@ from thinking_policy.situation import (
     Reading,
     SignalConfig,
     SignalState,
+    SituationConfig,
 )
 
 PREFIX = 'thinking_policy: '
@@ -159,6 +162,28 @@ def policy_finding(
     return Finding(OK, f'{len(active)} of {len(policy.ids)} active{listed}')
 
 
+def calibration_finding(progress: CalibrationProgress, config: SituationConfig) -> Finding:
+    """Return how the calibration stands, and what is normal meanwhile."""
+    if progress.state is CalibrationState.FAILED:
+        return Finding(WARN, f'failed: {progress.message}')
+    if progress.state is not CalibrationState.NONE:
+        return Finding(OK, f'{progress.state.value}: {progress.message}')
+    count = _calibrated(config)
+    if not count:
+        return Finding(OK, 'none: the nominal ranges say what is normal')
+    return Finding(OK, f'none: the baseline of {count} signals was given')
+
+
+def calibration_values(progress: CalibrationProgress, config: SituationConfig) -> dict[str, Any]:
+    """Return the keys of the calibration's status, as the contract names them."""
+    return {
+        'state': progress.state.value,
+        'ticks': progress.ticks,
+        'of': progress.of,
+        'calibrated_signals': _calibrated(config),
+    }
+
+
 def clock_finding(clock: ClockFacts) -> Finding:
     """Return how the clock stands."""
     if clock.simulated and clock.now_ns == 0:
@@ -207,6 +232,10 @@ class StatusWriter:
         for pair, value in zip(status.values, values.values(), strict=True):
             pair.value = f'{value:.6g}' if type(value) is float else str(value)
         return status
+
+
+def _calibrated(config: SituationConfig) -> int:
+    return sum(not math.isnan(signal.baseline_mean) for signal in config.signals)
 
 
 def _silence(topic: TopicStatus, elsewhere: str) -> str:

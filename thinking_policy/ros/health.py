@@ -16,6 +16,7 @@ from thinking_policy.ros import diagnostics
 from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.conversions import time_message
 from thinking_policy.ros.diagnostics import OK, ClockFacts, Finding, StatusWriter
+from thinking_policy.ros.live_calibration import LiveCalibration
 from thinking_policy.ros.middleware_events import SILENT_PUBLISHER
 from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.recalled_file import RecalledFile
@@ -38,6 +39,7 @@ class Health:
         tracker: SituationTracker,
         complaints: Complaints,
         recalled: RecalledFile | None,
+        calibration: LiveCalibration,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Begin to watch.
@@ -49,11 +51,12 @@ class Health:
             tracker: For its counters.
             complaints: For its errors.
             recalled: The file of last occurrences, if it is kept.
+            calibration: For its progress.
             clock: Steady seconds.
         """
         self._node, self._parameters, self._receiver = node, parameters, receiver
         self._tracker, self._complaints, self._recalled = tracker, complaints, recalled
-        self._clock = clock
+        self._calibration, self._clock = calibration, clock
         self._began = self._moved_at = clock()
         self._moved_ns = -1
         self._asked_graph = -GRAPH_PERIOD_S
@@ -89,6 +92,14 @@ class Health:
         clock = self._clock_facts(now)
         statuses = self._signals(now, clock)
         statuses.append(self._policy(policy))
+        progress = self._calibration.progress
+        statuses.append(
+            self._status(
+                'calibration',
+                diagnostics.calibration_finding(progress, self._parameters.situation),
+                diagnostics.calibration_values(progress, self._parameters.situation),
+            )
+        )
         statuses.append(
             self._status(
                 'clock',

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from thinking_policy.policy.novelty import NOVELTY_THRESHOLD
 from thinking_policy.situation.configuration import option
 
 
@@ -32,6 +31,26 @@ class NodeOptions:
     heartbeat_s: float = option(
         5.0, 'on_change: at least so often; seconds', low=0.0, high=3600.0, dynamic=True
     )
+    calibration_s: float = option(
+        1200.0,
+        '~/calibrate learns from a stretch of this length what is normal; seconds',
+        low=1.0,
+        high=86_400.0,
+        dynamic=True,
+    )
+    calibration_false_alarms: float = option(
+        0.005,  # policy.FALSE_ALARMS
+        'share of healthy windows, of those that do not overlap, that ~/calibrate lets pass the '
+        'novelty threshold',
+        low=1e-6,
+        high=0.2,
+        dynamic=True,
+    )
+    calibration_path: str = option(
+        '',
+        'file that keeps what ~/calibrate learned; empty: in ROS_HOME, and not kept under sim '
+        'time; none: never kept',
+    )
     minimum_hold_s: float = option(
         2.0,
         'an activity stays active at least so long; seconds',
@@ -40,7 +59,7 @@ class NodeOptions:
         dynamic=True,
     )
     novelty_threshold: float = option(
-        NOVELTY_THRESHOLD,
+        3.0,  # policy.NOVELTY_THRESHOLD; importing it would load ONNX Runtime everywhere
         'novelty above this is unusual; 3: at the false-alarm rate of the calibration',
         low=0.0,
         high=1000.0,

@@ -13,9 +13,11 @@ from typing import Any
 
 from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
-from std_srvs.srv import Trigger
+from std_srvs.srv import SetBool, Trigger
 
 from thinking_policy import ThinkingPolicyError
+from thinking_policy.policy import PolicyError
+from thinking_policy.ros.calibration_keeper import CalibrationKeeper
 from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.outputs import Outputs
 from thinking_policy.ros.parameters import NodeParameters
@@ -52,7 +54,9 @@ class PolicyNode(LifecycleNode):
         )
         for line in self._parameters_of_ours.warnings:
             self.get_logger().warning(line)
+        self._keeper = CalibrationKeeper(self, self._parameters_of_ours)
         self.create_service(Trigger, '~/reload_policy', self._reload_policy)
+        self.create_service(SetBool, '~/calibrate', self._calibrate)
         self._answer_impossible_transitions()
 
     def start(self) -> None:
@@ -69,6 +73,7 @@ class PolicyNode(LifecycleNode):
         if self._loop is not None:
             self._loop.close()
             self._loop = None
+        self._keeper.close()
         if self._outputs is not None:
             self._outputs.close()
             self._outputs = None
@@ -77,6 +82,7 @@ class PolicyNode(LifecycleNode):
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Load the policy and create the publishers."""
         try:
+            self._keeper.restore()
             self._policy = self._load_policy()
             self._outputs = Outputs(self)
         except Exception as error:
@@ -91,7 +97,12 @@ class PolicyNode(LifecycleNode):
             if self._policy.config != config:  # parameters changed while inactive
                 self._policy = self._load_policy()
             loop = ThinkingLoop(
-                self, self._parameters_of_ours, self._policy, self._outputs, self._complaints
+                self,
+                self._parameters_of_ours,
+                self._policy,
+                self._outputs,
+                self._complaints,
+                self._keeper.take,
             )
         except Exception as error:
             return self._refuse('not activated', error)
@@ -182,6 +193,24 @@ class PolicyNode(LifecycleNode):
         self._policy = policy
         response.success = True
         response.message = f'policy {policy.version} from {policy.runtime.path}, was {before}'
+        return response
+
+    def _calibrate(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
+        """Begin a calibration, or cancel the one that runs."""
+        options = self._parameters_of_ours.options
+        try:
+            if self._loop is None:
+                raise PolicyError('not active: activate the node, which hears the robot')
+            if request.data:
+                response.message = self._loop.calibration.begin(
+                    options.calibration_s, options.calibration_false_alarms
+                )
+            else:
+                response.message = self._loop.calibration.cancel('cancelled')
+            response.success = True
+            self.get_logger().info(f'calibration: {response.message}')
+        except PolicyError as error:
+            response.message = str(error)
         return response
 
     def _parameters_changed(self, names: frozenset[str]) -> None:

@@ -17,16 +17,17 @@ from pathlib import Path
 from typing import Any
 
 
-def default_path(node_name: str, environment: Mapping[str, str]) -> Path:
-    """Return where a node keeps its table when it isn't told: below ROS_HOME, by its name.
+def default_path(node_name: str, environment: Mapping[str, str], what: str = 'recalled') -> Path:
+    """Return where a node keeps something when it isn't told: below ROS_HOME, by its name.
 
     Args:
         node_name: Fully qualified, such as `/robot1/thinking_policy`.
         environment: Environment variables.
+        what: What is kept.
     """
     given = environment.get('ROS_HOME')
     home = Path(given) if given else Path.home() / '.ros'
-    return home / 'thinking_policy' / f'{node_name.strip("/").replace("/", ".")}.recalled.json'
+    return home / 'thinking_policy' / f'{node_name.strip("/").replace("/", ".")}.{what}.json'
 
 
 def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:

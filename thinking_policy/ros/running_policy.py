@@ -75,6 +75,7 @@ class RunningPolicy:
     def set_baseline(self, config: SituationConfig) -> None:
         """Let what is normal be what a configuration with the same signals says."""
         self.runtime.baseline = baseline_of(config)
+        self.config = config
 
     def think(self, situation: Situation) -> tuple[Inference, Any]:
         """Return what the policy says and what is active after it, bool [G].

@@ -19,8 +19,11 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.timer import Timer
 
+from thinking_policy.policy import Calibration
+from thinking_policy.ros.calibration_file import BASELINE
 from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.health import Health
+from thinking_policy.ros.live_calibration import LiveCalibration
 from thinking_policy.ros.outputs import Outputs
 from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.recalled_file import RecalledFile, default_path, read_table, set_aside
@@ -43,19 +46,36 @@ class ThinkingLoop:
         policy: RunningPolicy,
         outputs: Outputs,
         complaints: Complaints,
+        calibrated: Callable[[Calibration], None],
     ) -> None:
         """Subscribe and set the timers; the executor does the rest.
+
+        Args:
+            node: For endpoints, timers and the clock.
+            parameters: Signals and options.
+            policy: What thinks.
+            outputs: The publishers.
+            complaints: Takes errors.
+            calibrated: Takes what a calibration learned.
 
         Raises:
             SituationError: A signal's field doesn't fit its message type.
         """
         self._node, self._parameters, self._complaints = node, parameters, complaints
         self._policy, self._outputs = policy, outputs
+        self.calibration = LiveCalibration(parameters.situation)
+        self._calibrated = calibrated
         self._recalled = self._open_recalled()
         self._tracker = self._make_tracker()
         self._receiver = self._make_receiver()
         self._health = Health(
-            node, parameters, self._receiver, self._tracker, complaints, self._recalled
+            node,
+            parameters,
+            self._receiver,
+            self._tracker,
+            complaints,
+            self._recalled,
+            self.calibration,
         )
         self._events_unsaved = False
         self._saved_at = 0.0
@@ -105,6 +125,8 @@ class ThinkingLoop:
             self._health_timer.timer_period_ns = round(
                 self._parameters.options.diagnostics_period_s * 1e9
             )
+        if any(name.endswith(BASELINE) for name in names):
+            self._policy.set_baseline(self._parameters.situation)
         self.announce()
 
     def close(self) -> None:
@@ -157,6 +179,15 @@ class ThinkingLoop:
         # Last: a bag player in lockstep takes it for the end of the tick.
         self._outputs.publish_situation(situation)
         self._health.see(situation, active, novelty)
+        self._calibrate(situation)
+
+    def _calibrate(self, situation: Situation) -> None:
+        try:
+            learned = self.calibration.see(situation)
+            if learned is not None:
+                self._calibrated(learned)
+        except Exception as error:
+            self._complaints.error('calibration', error)
 
     def _poll(self) -> None:
         self._health.poll(self._policy)
