@@ -11,6 +11,7 @@ import pytest
 
 HEAVY = {
     'cryptography',
+    'faiss',
     'httpx',
     'matplotlib',
     'numpy',
@@ -26,7 +27,7 @@ HEAVY = {
     'typer',
     'yaml',
 }
-NEVER_ON_A_ROBOT = {'matplotlib', 'onnx', 'pydantic', 'scipy', 'sklearn', 'torch'}
+NEVER_ON_A_ROBOT = {'faiss', 'matplotlib', 'onnx', 'pydantic', 'scipy', 'sklearn', 'torch'}
 
 
 def loaded_by(statement: str) -> set[str]:

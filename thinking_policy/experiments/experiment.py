@@ -101,10 +101,13 @@ class Results:
     Attributes:
         options: What was asked for.
         cells: In the order of the plan.
+        elapsed_s: Wall time of all runs that it took; less than the cells' together where
+            several ran at once.
     """
 
     options: Options
     cells: Sequence[CellResult]
+    elapsed_s: float = 0.0
 
     def values(self, name: str, method: str, metric: str = 'f1') -> list[float]:
         """Return the figure of every seed of one condition, in the order of the seeds."""
@@ -164,8 +167,8 @@ class Experiment:
 
 
 def stat(values: Sequence[float]) -> Stat:
-    """Return mean and sample standard deviation; NaN without values."""
-    if not values:
+    """Return mean and sample standard deviation; NaN without values, or where one is NaN."""
+    if not values or not all(map(math.isfinite, values)):
         return Stat(math.nan, math.nan, 0)
     sd = statistics.stdev(values) if len(values) > 1 else 0.0
     return Stat(statistics.fmean(values), sd, len(values))

@@ -24,6 +24,9 @@ class RunFolder:
 
     The plan is the experiment with its version, whether it is quick, its data and the versions
     of the libraries. Seeds are not part of it: more may be added later.
+
+    Attributes:
+        elapsed_s: Wall time of all runs that worked on it, in seconds.
     """
 
     def __init__(
@@ -38,6 +41,7 @@ class RunFolder:
             'data': str(options.data) if options.data else '',
             'versions': dict(versions),
         }
+        self.elapsed_s = 0.0
 
     def open(self, fresh: bool = False) -> None:
         """Make the folder, or check that the one that is there belongs to this plan.
@@ -59,7 +63,7 @@ class RunFolder:
                     f'other files and no {PLAN}; choose another --out'
                 )
             (self.path / CELLS).mkdir(parents=True, exist_ok=True)
-            write_whole(self.path / PLAN, as_json(self._plan))
+            self._write_plan()
         except OSError as error:
             raise ExperimentError(
                 f'{self.path}: cannot be used for results: {error.strerror or error}'
@@ -98,10 +102,20 @@ class RunFolder:
         }
         write_whole(self.path / CELLS / f'{result.cell.key}.json', as_json(content))
 
+    def add_time(self, seconds: float) -> None:
+        """Note that a run has worked on it for so long, whether it was finished or not."""
+        self.elapsed_s += seconds
+        self._write_plan()
+
+    def _write_plan(self) -> None:
+        content = {**self._plan, 'elapsed_s': round(self.elapsed_s, 3)}
+        write_whole(self.path / PLAN, as_json(content))
+
     def _check(self) -> None:
         try:
             found = json.loads((self.path / PLAN).read_text('utf-8'))
-        except ValueError:
+            self.elapsed_s = float(found.get('elapsed_s', 0.0))
+        except (ValueError, AttributeError, TypeError):
             found = {}
         other = []
         for name, wanted in self._plan.items():

@@ -6,12 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import faiss
 import numpy as np
 
-from thinking_policy.experiments.baselines import Retrieval
 from thinking_policy.experiments.experiment import Tell
-from thinking_policy.experiments.lookup import lookup, narrow_search
+from thinking_policy.experiments.lookup import HNSW, lookups, stored
 from thinking_policy.experiments.policies import Policy
 from thinking_policy.experiments.timing import (
     IDENTITY,
@@ -28,14 +26,8 @@ from thinking_policy.training.networks import Probabilities
 
 REFERENCE_TORCH, REFERENCE_ONNX = 'reference policy, torch', 'reference policy, ONNX Runtime'
 ROBOT_ONNX = 'robot policy, ONNX Runtime'
-FLAT, HNSW, SUMMARY = 'Sequence-RAG, flat', 'Sequence-RAG, HNSW', 'Summary-RAG'
 STATES = ('warm', 'after sleep', 'batched')
 _MS = 1e-3  # of a microsecond
-
-
-def stored(kind: str, count: int) -> str:
-    """Return the name of a contender that searches so many records."""
-    return f'{kind}, {count:,}'
 
 
 def query_cost(
@@ -60,21 +52,16 @@ def query_cost(
 
     Returns:
         For each contender `<state> p50 ms` and `<state> p99 ms` per query, states as `STATES`;
-        for HNSW also `efSearch` and `recall@4`.
+        for HNSW also `M`, `efConstruction`, `efSearch` and `recall@4`.
     """
-    faiss.omp_set_num_threads(1)
     contenders = _policies(policies, queries, protocol.batch)
     figures: dict[str, dict[str, float]] = {}
+    rows = history.window, history.labels
     for place, count in enumerate(counts):
         tell(f'indexing {count:,} records', 0.5 * place / len(counts))
-        rows = history.window[:count], history.labels[:count]
-        flat = Retrieval(*rows, 'sequence')
-        linked = Retrieval(*rows, 'sequence', index='hnsw')
-        width, recall = narrow_search(linked, flat, choosing.window)
-        figures[stored(HNSW, count)] = {'efSearch': width, 'recall@4': recall}
-        summary = Retrieval(*rows, 'summary')
-        for kind, memory in ((FLAT, flat), (HNSW, linked), (SUMMARY, summary)):
-            contenders[stored(kind, count)] = lookup(memory, queries.window, protocol.batch)
+        found, made = lookups(rows, count, choosing.window, queries.window, protocol.batch)
+        contenders |= found
+        figures[stored(HNSW, count)] = made
     timings = measure(
         contenders,
         protocol,

@@ -125,7 +125,10 @@ def results_content(experiment: Experiment, results: Results) -> dict[str, Any]:
             }
             for result in cells
         ],
-        'wall_s': round(sum(result.wall_s for result in cells), 3),
+        'wall_s': {
+            'elapsed': round(results.elapsed_s, 3),
+            'sum of cells': round(sum(result.wall_s for result in cells), 3),
+        },
         'versions': _distinct([result.versions for result in cells]),
         'machine': _distinct([result.machine for result in cells]),
     }

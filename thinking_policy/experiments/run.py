@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,14 +71,19 @@ def run(
     watching.cell(len(results), len(cells), None)
     missing = [cell for cell in cells if cell.key not in results]
     module = experiment.run_cell.__module__
-    # Closed at once, and not when memory is tidied up: its end ends the processes.
-    with contextlib.closing(run_cells(module, missing, jobs, watching.progress)) as running:
-        for done in running:
-            result = CellResult(done.cell, done.figures, done.wall_s, here, now)
-            folder.keep(result)
-            results[done.cell.key] = result
-            watching.cell(len(results), len(cells), done.cell)
-    return Results(options, [results[cell.key] for cell in cells])
+    start = time.monotonic()
+    try:
+        # Closed at once, and not when memory is tidied up: its end ends the processes.
+        with contextlib.closing(run_cells(module, missing, jobs, watching.progress)) as running:
+            for done in running:
+                result = CellResult(done.cell, done.figures, done.wall_s, here, now)
+                folder.keep(result)
+                results[done.cell.key] = result
+                watching.cell(len(results), len(cells), done.cell)
+    finally:
+        if missing:
+            folder.add_time(time.monotonic() - start)
+    return Results(options, [results[cell.key] for cell in cells], folder.elapsed_s)
 
 
 def check_options(experiment: Experiment, options: Options) -> None:

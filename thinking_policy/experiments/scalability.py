@@ -33,7 +33,7 @@ from thinking_policy.experiments.experiment import (
     Tell,
     silent,
 )
-from thinking_policy.experiments.lookup import narrow_search
+from thinking_policy.experiments.lookup import FLAT, HNSW, SUMMARY, narrow_search
 from thinking_policy.experiments.ordering import Sets, draw_sets, draw_situations
 from thinking_policy.experiments.policies import (
     REFERENCE_NAME,
@@ -45,7 +45,7 @@ from thinking_policy.experiments.policies import (
     train_reference,
     train_robot,
 )
-from thinking_policy.experiments.query_cost import FLAT, HNSW, SUMMARY, query_cost
+from thinking_policy.experiments.query_cost import query_cost
 from thinking_policy.experiments.signals import ACTIVITIES, RECORD_BYTES, draw_identities
 from thinking_policy.experiments.timing import Protocol
 from thinking_policy.training.learning_set import LearningSet

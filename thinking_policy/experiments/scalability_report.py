@@ -12,17 +12,14 @@ from matplotlib.figure import Figure
 
 from thinking_policy.experiments.baselines import NEIGHBOURS
 from thinking_policy.experiments.experiment import Results, Stat, Table
+from thinking_policy.experiments.lookup import FLAT, HNSW, SEARCH_ALONE, SUMMARY, stored
 from thinking_policy.experiments.plotting import Series, lines
 from thinking_policy.experiments.policies import REFERENCE_NAME, ROBOT_NAME
 from thinking_policy.experiments.query_cost import (
-    FLAT,
-    HNSW,
     REFERENCE_ONNX,
     REFERENCE_TORCH,
     ROBOT_ONNX,
     STATES,
-    SUMMARY,
-    stored,
 )
 from thinking_policy.experiments.report import plus_minus, verdict
 from thinking_policy.experiments.signals import RECORD_BYTES
@@ -157,7 +154,9 @@ def _storage_table(results: Results) -> Table:
 def _time_tables(results: Results) -> list[Table]:
     names = [IDENTITY, ROBOT_ONNX, REFERENCE_ONNX, REFERENCE_TORCH]
     names += [
-        stored(kind, count) for kind in (SUMMARY, HNSW, FLAT) for count in _histories(results)
+        stored(kind, count)
+        for kind in (SUMMARY, SEARCH_ALONE, HNSW, FLAT)
+        for count in _histories(results)
     ]
     floor = _ms(results, IDENTITY, 'warm')
     rows = []
@@ -178,6 +177,7 @@ def _time_tables(results: Results) -> list[Table]:
         f'reference policy by ONNX Runtime ({ratios[3]}); paper: 9.53 at 30,000, in batches on '
         f'an accelerator, where its policy took {PAPER_POLICY_MS} ms.',
         f'The robot policy takes {hnsw:.2f} times as long as HNSW at {longest:,}.',
+        f'HNSW at {", ".join(f"{count:,}" for count in _histories(results))}: {_hnsw(results)}.',
         'One thread, all contenders taking turns in one run; after sleep: 100 ms of rest before '
         'the query, as at 10 Hz. Ratios are the result; milliseconds hold for this machine.',
     )
@@ -245,6 +245,20 @@ def _histories(results: Results) -> Sequence[int]:
 
 def _ms(results: Results, name: str, state: str) -> float:
     return results.stat(TIMING, name, f'{state} p50 ms').mean
+
+
+def _hnsw(results: Results) -> str:
+    """Return how the indexes were made that were timed."""
+    found = []
+    for count in _histories(results):
+        m, build, search, recall = (
+            results.stat(TIMING, stored(HNSW, count), metric).mean
+            for metric in ('M', 'efConstruction', 'efSearch', 'recall@4')
+        )
+        found.append(
+            f'M {m:.0f}, efConstruction {build:.0f}, efSearch {search:.0f}, recall@4 {recall:.2f}'
+        )
+    return '; '.join(found)
 
 
 def _with_verdict(ours: Stat, paper: Stat) -> str:
