@@ -6,7 +6,7 @@ r"""Whether activations tell a labelled anomaly from normal work, over live node
     .venv/bin/python benchmarks/skab.py ../shared/data/series/SKAB/data/valve1/0.csv \
         --picture docs/skab_valve1_0.png
 
-CSV → bag → `thinking-policy run --bag --config skab --json` → AUROC of the novelty and of each
+CSV → bag → `calibrate --keep-ranges` → `run --bag --json` → AUROC of the novelty and of each
 activity's probability for the label `anomaly`. As SKAB's protocol has it, the first 400 rows are
 for fitting: here only the baseline of the novelty, what is normal for this machine. The others
 are scored; the whole recording is shown beside. The interval is a 95 % circular block bootstrap:
@@ -27,8 +27,6 @@ from pathlib import Path
 
 import numpy as np
 from machine import heading, machine
-
-from thinking_policy.policy import Baseline, fit_baseline
 
 BLOCK_S = 60
 RESAMPLES = 2000
@@ -86,7 +84,7 @@ class Measured:
 def measure(table: Path, rate: float, policy: Path | None) -> Measured:
     """Play a table to the live node and compare what it publishes with the labels."""
     times, columns, labels = read_table(table)
-    messages = activations(table, times[FIT_ROWS], rate, policy)
+    messages = activations(table, times[FIT_ROWS] - times[0], rate, policy)
     stamps = np.array([seconds(message) for message in messages])
     rows = np.searchsorted(times, stamps, side='right') - 1  # the newest row of each tick
     scores = {'novelty': np.array([m['novelty'] for m in messages])}
@@ -157,18 +155,26 @@ def read_table(path: Path) -> tuple[np.ndarray, dict[str, np.ndarray], np.ndarra
     return times, columns, np.array([float(row['anomaly']) for row in rows])
 
 
-def activations(table: Path, fit_until: float, rate: float, policy: Path | None) -> list[dict]:
-    """Return every ThinkingActivations that the live node publishes over the table's bag."""
+def activations(table: Path, fit_s: float, rate: float, policy: Path | None) -> list[dict]:
+    """Return every ThinkingActivations that the live node publishes over the table's bag.
+
+    Args:
+        table: The CSV file.
+        fit_s: Length of the stretch to learn from, seconds.
+        rate: Times real time; 0: in lockstep.
+        policy: Policy file; None: the bundled one.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        bag, tensors = Path(folder) / table.stem, Path(folder) / 'situations.npz'
+        bag, robot = Path(folder) / table.stem, Path(folder) / 'robot.yaml'
         call('bag', 'from-csv', str(table), '--map', 'skab', '-o', str(bag))
-        call('bag', 'situations', str(bag), '--config', 'skab', '-o', str(tensors))
-        baseline = Path(folder) / 'baseline.json'
-        baseline.write_text(json.dumps(fitted(tensors, fit_until).to_dict()))
+        call(
+            *('calibrate', str(bag), '--config', 'skab', '--until', f'{fit_s:g}'),
+            *('--keep-ranges', '-o', str(robot)),
+        )
         extra = ['--policy', str(policy)] if policy else []
         done = call(
-            *('run', '--bag', str(bag), '--rate', str(rate), '--config', 'skab', '--json', *extra),
-            *('--ros-args', '-p', f'baseline_path:={baseline}'),
+            *('run', '--bag', str(bag), '--rate', str(rate), '--config', str(robot)),
+            *('--json', *extra),
         )
     return [json.loads(line) for line in done.splitlines()]
 
@@ -176,13 +182,6 @@ def activations(table: Path, fit_until: float, rate: float, policy: Path | None)
 def call(*words: str) -> str:
     """Run a command of `thinking-policy` and return what it prints."""
     return subprocess.run([*COMMAND, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
-
-
-def fitted(tensors: Path, until: float) -> Baseline:
-    """Return the baseline of the situations before a time."""
-    found = np.load(tensors)
-    use = found['stamp_ns'] < until * 1e9
-    return fit_baseline(found['window'][use], found['valid'][use], found['signals'].tolist())
 
 
 def seconds(message: dict) -> float:

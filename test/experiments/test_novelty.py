@@ -63,6 +63,15 @@ def test_an_alarm_is_raised_in_the_fault_and_not_by_the_drift(table):
     assert alarm[620:].mean() < 0.02
 
 
+def test_a_signal_that_never_moved_while_calibrating_is_watched_all_the_same(table):
+    still = table.values.copy()
+    still[:, 0] = 32.0
+    still[FAULT, 0] = 38.0
+    alarm = novelty.alarms(dataclasses.replace(table, values=still))
+    assert alarm[510:600].all()
+    assert not alarm[:500].any()
+
+
 def test_an_alarm_knows_nothing_of_what_comes_later(table):
     cut = dataclasses.replace(
         table,

@@ -29,6 +29,7 @@ TIME, LABEL, CHANGE = 'datetime', 'anomaly', 'changepoint'
 SECOND = 1_000_000_000
 
 _TYPE = 'std_msgs/msg/Float64'
+_REACH = 0.1
 _HEADER = b'\x00\x01\x00\x00'  # CDR, little endian
 
 
@@ -86,17 +87,30 @@ def read_table(path: Path) -> LabelledTable:
 
 
 def configuration(table: LabelledTable, window_length: int) -> SituationConfig:
-    """Return what a robot with these signals would be configured to: a tick a second."""
-    signals = tuple(
-        SignalConfig(
-            name=f'signal_{index}', topic=f'/signal_{index}', type=_TYPE, field='data', stale_s=5.0
+    """Return what a robot with these signals would be configured to: a tick a second.
+
+    The nominal ranges, a tenth around the first number, hold where a signal never moves while
+    the robot is calibrated.
+    """
+    signals = []
+    for index, column in enumerate(table.values.T):
+        first = float(next(iter(column[np.isfinite(column)]), 0.0))
+        reach = _REACH * abs(first) or 1.0
+        signals.append(
+            SignalConfig(
+                name=f'signal_{index}',
+                topic=f'/signal_{index}',
+                type=_TYPE,
+                field='data',
+                stale_s=5.0,
+                nominal_low=first - reach,
+                nominal_high=first + reach,
+            )
         )
-        for index in range(len(table.columns))
-    )
     return SituationConfig(
         tick_period_s=1.0,
         window_length=window_length,
-        signals=signals,
+        signals=tuple(signals),
         events=EventConfig(diagnostics_topic=''),
     )
 

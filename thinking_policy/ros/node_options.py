@@ -35,7 +35,7 @@ class NodeOptions:
         1200.0,
         '~/calibrate learns from a stretch of this length what is normal; seconds',
         low=1.0,
-        high=86_400.0,
+        high=14_400.0,
         dynamic=True,
     )
     calibration_false_alarms: float = option(
