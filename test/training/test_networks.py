@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from thinking_policy.training.networks import (
+    Dropout,
     Probabilities,
     ReferencePolicy,
     RobotPolicy,
@@ -21,7 +22,10 @@ def _seeded():
 
 
 def test_the_reference_has_the_papers_number_of_weights():
-    assert count_parameters(ReferencePolicy(10, 7, 8)) == 1_839_560
+    network = ReferencePolicy(10, 7, 8)
+    assert count_parameters(network) == 1_839_560
+    weights = sum(p.numel() * p.element_size() for p in network.parameters())
+    assert f'{weights / 1e6:.3f} MB' == '7.358 MB'
 
 
 def test_the_reference_sees_the_order_of_samples():
@@ -48,6 +52,39 @@ def test_the_reference_does_not_look_at_samples_without_any_valid_signal():
 
 def test_the_reference_survives_a_window_in_which_nothing_is_valid():
     assert torch.isfinite(ReferencePolicy(10, 7, 8).eval()(torch.zeros(2, 140))).all()
+
+
+def test_each_row_is_judged_by_itself():
+    network = ReferencePolicy(10, 7, 8).eval()
+    rows = torch.rand(6, 140)
+    alone = torch.cat([network(row[None]) for row in rows])
+    assert torch.allclose(network(rows), alone, atol=1e-5)
+
+
+def test_dropout_drops_its_share_and_keeps_the_mean():
+    dropout = Dropout(0.1)
+    dropout.random = torch.Generator().manual_seed(0)
+    ones = torch.ones(400, 1001)
+    dropped = dropout(ones)
+    assert (dropped == 0).float().mean().item() == pytest.approx(0.1, abs=0.002)
+    assert dropped.mean().item() == pytest.approx(1.0, abs=0.002)
+    assert dropped.unique().tolist() == [0.0, pytest.approx(1 / 0.9, rel=1e-4)]
+    assert torch.equal(dropout.eval()(ones), ones)
+
+
+def test_dropout_draws_from_its_own_generator():
+    one, two = Dropout(0.5), Dropout(0.5)
+    one.random, two.random = (torch.Generator().manual_seed(3) for _ in range(2))
+    before = torch.get_rng_state()
+    assert torch.equal(one(torch.ones(100)), two(torch.ones(100)))
+    assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_what_dropout_drops_learns_nothing():
+    values = torch.ones(1000, requires_grad=True)
+    dropped = Dropout(0.3)(values)
+    dropped.sum().backward()
+    assert torch.equal(values.grad, dropped.detach())
 
 
 def test_the_reference_takes_up_to_a_hundred_samples():

@@ -16,9 +16,9 @@ _LARGEST = 10.0  # where situations are clipped
 def mask_strength(augmentation: Augmentation, progress: float) -> float:
     """Return how much of the masks is in use, 0...1, after a share of the steps."""
     start = augmentation.masks_from
-    if start == 0:
-        return 1.0
-    return min(1.0, max(0.0, (progress - start) / (MASKS_FULL * (1 - start) + 1e-9)))
+    if start in (0, 1):
+        return 1.0 - start
+    return min(1.0, max(0.0, (progress - start) / (MASKS_FULL * (1 - start)) + 1e-9))
 
 
 def augment(

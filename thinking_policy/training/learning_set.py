@@ -236,7 +236,8 @@ def split_by_episode(
 ) -> tuple[LearningSet, ...]:
     """Cut a learning set into parts; rows of one episode stay together.
 
-    Each activity is spread over the parts as evenly as whole episodes allow.
+    Each activity is spread over the parts as evenly as whole episodes allow; no part goes without
+    it where there are enough of them.
 
     Args:
         learning: The whole.
@@ -260,17 +261,22 @@ def split_by_episode(
     np.add.at(content, member, np.column_stack((np.ones(len(due)), due)))
     content /= np.maximum(1.0, content.sum(axis=0))
     lacking = np.outer(shares, np.ones(content.shape[1]))
+    # Episodes still to be dealt out that hold each thing, and whether each part has it.
+    left, has = (content > 0).sum(axis=0), np.zeros(lacking.shape, np.bool_)
     part_of = np.empty(len(names), np.int64)
     order = np.random.default_rng(seed).permutation(len(names))
     # What is rare is dealt out first, while every part still lacks it.
-    order = order[np.argsort(-content[order].max(axis=1), kind='stable')]
-    for place, name in enumerate(order):
-        wish = lacking @ content[name] if content[name].any() else lacking[:, 0]
-        empty = [p for p in range(len(shares)) if p not in part_of[order[:place]]]
-        # No part goes without an episode.
-        choice = empty if empty and len(order) - place <= len(empty) else range(len(shares))
-        part_of[name] = max(choice, key=lambda p: wish[p])
-        lacking[part_of[name]] -= content[name]
+    for name in order[np.argsort(-content[order].max(axis=1), kind='stable')]:
+        choice = np.arange(len(shares))
+        for thing in np.flatnonzero(content[name]):
+            without = choice[~has[choice, thing]]
+            if len(without) and left[thing] <= (~has[:, thing]).sum():
+                choice = without
+        wish = lacking[choice] @ content[name]
+        part = part_of[name] = choice[int(np.argmax(wish))]
+        lacking[part] -= content[name]
+        has[part] |= content[name] > 0
+        left -= content[name] > 0
     return tuple(learning.take(part_of[member] == part) for part in range(len(shares)))
 
 

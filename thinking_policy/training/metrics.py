@@ -50,7 +50,10 @@ def confusion(
     probability: Array, labels: Array, weight: Array | None = None, on: ArrayLike = 0.5
 ) -> Confusion:
     """Count what was found, falsely named, missed and rightly left out."""
-    active = probability if probability.dtype == np.bool_ else probability >= np.asarray(on)
+    active = probability
+    if probability.dtype != np.bool_:
+        # As the robot compares: in the probabilities' own type, where 0.7 reaches 0.7.
+        active = probability >= np.asarray(on, probability.dtype)
     due = labels >= 0.5
     sure = np.ones(due.shape, np.bool_) if weight is None else weight > 0
     columns = (active & due, active & ~due, ~active & due, ~active & ~due)

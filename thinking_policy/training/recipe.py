@@ -108,9 +108,9 @@ ROBOT = Recipe(
 """For `RobotPolicy`: many cheap steps, seconds on one core."""
 
 REFERENCE = Recipe(
-    steps=400,
+    steps=300,
     batch=64,
-    learning_rate=5e-4,
+    learning_rate=7e-4,
     augmentation=Augmentation(
         offset=0.05, gain=0.1, noise=0.01, drop=0.3, missing=0.1, short=0.05, masks_from=0.6
     ),

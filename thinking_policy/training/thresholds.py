@@ -55,7 +55,9 @@ def choose_thresholds(
         p, due = probability[sure, index], labels[sure, index] >= 0.5
         candidates = _CANDIDATES[activity.threshold < _CANDIDATES]
         candidates = np.array([activity.threshold, *candidates])
-        counts = confusion(p[:, None] >= candidates, due[:, None].repeat(len(candidates), 1))
+        counts = confusion(
+            p[:, None] >= candidates.astype(p.dtype), due[:, None].repeat(len(candidates), 1)
+        )
         share = counts.false / np.maximum(1, counts.false + counts.left_out)
         first = int(np.argmax(share <= largest_false)) if (share <= largest_false).any() else -1
         if quiet is not None and first >= 0:
