@@ -17,6 +17,7 @@ from rich.table import Table
 
 from thinking_policy.cli.experiment_progress import shown
 from thinking_policy.cli.remedies import extra_remedy
+from thinking_policy.cli.tables import columns
 from thinking_policy.experiments.catalogue import EXPERIMENTS, load
 from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.experiment import Experiment, Options, Results
@@ -163,10 +164,8 @@ def write_sets(chosen: Experiment, options: Options, folder: Path) -> None:
 
 def print_list() -> None:
     """Print which experiments there are."""
-    table = Table(box=None, show_header=False, pad_edge=False)
-    for name, entry in EXPERIMENTS.items():
-        table.add_row(name, entry.number, entry.asks)
-    Console(highlight=False).print(table)
+    for line in columns((name, entry.number, entry.asks) for name, entry in EXPERIMENTS.items()):
+        print(line)
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -179,12 +178,13 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     try:
         for word in text.split(','):
             first, dash, last = word.partition('-')
-            seeds += range(int(first), int(last if dash else first) + 1)
-            if len(seeds) > _MOST_SEEDS:
+            wanted = range(int(first), int(last if dash else first) + 1)
+            if not 0 < len(wanted) <= _MOST_SEEDS:
                 raise ValueError
+            seeds += wanted
     except ValueError:
         seeds = []
-    if not seeds or len(set(seeds)) < len(seeds):
+    if not seeds or len(set(seeds)) < len(seeds) or len(seeds) > _MOST_SEEDS:
         raise ExperimentError(
             f'--seeds {text}: expected whole numbers from 0 on, each once, at most '
             f'{_MOST_SEEDS:,}, such as 0-4 or 0,1,2'

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
@@ -69,12 +69,13 @@ class Shares:
         total: All cells.
     """
 
-    def __init__(self) -> None:
-        """Begin the clock."""
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin to count; the clock gives seconds."""
         self.done = self.total = 0
+        self._clock = clock
         self._found = 0
         self._running: dict[str, float] = {}
-        self._start = time.monotonic()
+        self._start = clock()
 
     @property
     def completed(self) -> float:
@@ -98,7 +99,7 @@ class Shares:
         computed = self.completed - self._found
         if computed <= 0:
             return None
-        return (time.monotonic() - self._start) / computed * (self.total - self.completed)
+        return (self._clock() - self._start) / computed * (self.total - self.completed)
 
 
 def remaining(seconds: float | None) -> str:

@@ -47,16 +47,17 @@ class RunFolder:
         """Make the folder, or check that the one that is there belongs to this plan.
 
         Args:
-            fresh: Begin anew, whatever is there.
+            fresh: Begin anew; what earlier runs wrote is removed, other files are not.
 
         Raises:
             ExperimentError: It belongs to another plan, holds something else, or can't be made.
         """
         try:
-            if fresh:
-                self._clear()
             if (self.path / PLAN).exists():
-                self._check()
+                if fresh:
+                    self._clear()
+                else:
+                    self._check()
             elif self.path.exists() and any(self.path.iterdir()):
                 raise ExperimentError(
                     f'{self.path}: expected an empty folder or one of an earlier run, found '
@@ -129,8 +130,6 @@ class RunFolder:
             )
 
     def _clear(self) -> None:
-        if not (self.path / PLAN).exists():
-            return
         shutil.rmtree(self.path / CELLS, ignore_errors=True)
         for file in (*(self.path / name for name in _OURS), *self.path.glob('*.png')):
             file.unlink(missing_ok=True)
