@@ -54,6 +54,7 @@ _REFERENCE = Recipe(
     augmentation=Augmentation(offset=0.6, gain=0.4, noise=0.02),
     largest_gradient=1.0,
 )
+_FLOAT_BYTES = 4
 
 Predict = Callable[[LearningSet], NDArray[np.float32]]
 
