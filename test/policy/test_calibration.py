@@ -8,6 +8,9 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from thinking_policy.policy import (
     HealthyStretch,
@@ -192,3 +195,30 @@ def test_a_window_of_one_sample_can_be_judged():
     stretch = HealthyStretch(config)
     stretch.add((noise(400)[:, None, :] / 10).astype(np.float32), np.ones((400, 1, 1), bool))
     assert 0.9 < stretch.calibrate().spread[0] < 3.0
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    hnp.arrays(
+        np.float32,
+        (45, 2, 2),
+        elements=st.sampled_from([0.0, 0.5, 0.5000001, 1.0, -10.0, 10.0]),
+    ),
+    hnp.arrays(np.bool_, (45, 2, 2), elements=st.sampled_from([True, True, True, False])),
+    st.sampled_from([0.2, 0.005, 1e-6]),
+)
+def test_a_baseline_can_be_used_whatever_the_stretch_was(windows, valid, rate):
+    config = SituationConfig(
+        window_length=2,
+        signals=tuple(SignalConfig(name=name, topic=f'/{name}') for name in 'ab'),
+    )
+    stretch = HealthyStretch(config)
+    valid[:30, :, 0] = True
+    stretch.add(np.where(valid, windows, 0.0).astype(np.float32), valid)
+    found = stretch.calibrate(false_alarms=rate)
+    baseline = baseline_of(with_baseline(config, found))
+    assert np.isfinite(baseline.mean).all()
+    assert np.isfinite(baseline.spread).all()
+    assert min(baseline.spread) >= 0.0199
+    assert np.isnan(found.spread).tolist() == [name in found.problems for name in 'ab']
+    assert 0.5 <= found.kept <= 1.0

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from thinking_policy.policy import Baseline, PolicyError, PolicyRuntime
+from thinking_policy.policy import Baseline, PolicyError, PolicyRuntime, novelty
 from thinking_policy.situation import Situation
 
 WINDOW = [[0.1, 0.2], [0.3, 0.4], [2.0, 0.6]]
@@ -35,6 +35,16 @@ def test_nothing_of_an_earlier_situation_remains(runtime, make_situation):
     nothing = runtime.infer(make_situation(HOT, valid=np.zeros((3, 2))))
     assert nothing.probability.tolist() == [0.5, 0.5]
     assert nothing.novelty == 0.0
+
+
+def test_the_novelty_is_that_of_the_window_to_the_bit(write_policy, make_situation):
+    random = np.random.default_rng(100)
+    own = Baseline(('temperature', 'current'), (0.3, 0.7), (0.11, 0.07))
+    runtime = PolicyRuntime.load(write_policy(), baseline=own)
+    for _ in range(50):
+        window = random.random((3, 2)).astype(np.float32)
+        found = runtime.infer(make_situation(window)).novelty
+        assert found == novelty(window, np.ones(window.shape, bool), own)
 
 
 def test_novelty_is_measured_against_the_robots_own_baseline(write_policy, make_situation):

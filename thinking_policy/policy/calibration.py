@@ -178,6 +178,8 @@ class HealthyStretch:
         mean, spread = (np.full(len(judged), np.nan) for _ in range(2))
         mean[judged], spread[judged] = looks.baseline(kept)
         spread *= limit / NOVELTY_THRESHOLD
+        for name in np.array(config.names)[judged & ~np.isfinite(mean)].tolist():
+            problems[name] = 'usable only in windows that do not look like the rest'
         return Calibration(
             config.names,
             tuple(rounded(m, s) for m, s in zip(mean.tolist(), spread.tolist(), strict=True)),
