@@ -100,7 +100,7 @@ def notes_on(quick: bool) -> tuple[str, ...]:
     recipe, full = reference_recipe(True), reference_recipe(False)
     return (
         f'Quick form: the reference policy was fitted for {recipe.steps} steps of {recipe.batch} '
-        f'rows, too few to learn anything; in full it takes {full.steps} of {full.batch}.',
+        f'rows, too few to judge it by; in full it takes {full.steps} of {full.batch}.',
     )
 
 

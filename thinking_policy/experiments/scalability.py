@@ -57,7 +57,7 @@ PER_IDENTITY = 20
 # Situations of yet other components, by which HNSW's width is chosen.
 _CHOOSING = 200
 _PROTOCOL = Protocol(warm=2000, slept=40, batched=30)
-_QUICK_PROTOCOL = Protocol(warm=200, slept=3, batched=3)
+_QUICK_PROTOCOL = Protocol(warm=100, slept=3, batched=3)
 # Timing needs a network's shape only; a few steps make its layers differ.
 _STEPS_FOR_TIMING = 5
 # A language model's token is about four characters of such text.
