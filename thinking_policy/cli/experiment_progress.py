@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column
 
 from thinking_policy.experiments.experiment import Cell
 from thinking_policy.experiments.run import Watching
@@ -27,14 +28,16 @@ def shown(out: Path) -> Iterator[Watching]:
     if not sys.stderr.isatty():
         yield _plain(out)
         return
+    whole = Column(no_wrap=True)
     columns = (
-        TextColumn('{task.fields[count]}'),
+        TextColumn('{task.fields[count]}', table_column=whole),
         BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn('{task.fields[left]} {task.fields[doing]}'),
+        TextColumn('{task.fields[left]}', table_column=whole),
+        # The only one that a narrow terminal cuts.
+        TextColumn('{task.fields[doing]}', table_column=Column(no_wrap=True, ratio=1)),
     )
     console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True) as bar:
+    with Progress(*columns, console=console, transient=True, expand=True) as bar:
         task = bar.add_task('', total=None, count='starting', left='', doing='')
         shares = Shares()
 

@@ -115,7 +115,7 @@ def train_robot(learning: LearningSet, seed: int, recipe: Recipe, tell: Tell) ->
     """
     make_deterministic(seed)
     network = RobotPolicy(learning.length, len(learning.signals), len(learning.activities))
-    _fit(network, learning, seed, recipe, ROBOT_NAME, tell)
+    _fit(network, learning, seed, recipe, tell)
     graph = export_graph(network, learning.specs)
     model, _ = assemble(graph, _manifest(learning, network, recipe, seed))
     run = predictor(model)
@@ -128,7 +128,7 @@ def train_reference(learning: LearningSet, seed: int, recipe: Recipe, tell: Tell
     """Fit the paper's transformer; the arguments are those of `train_robot`."""
     make_deterministic(seed)
     network = ReferencePolicy(learning.length, len(learning.signals), len(learning.activities))
-    _fit(network, learning, seed, recipe, REFERENCE_NAME, tell)
+    _fit(network, learning, seed, recipe, tell)
     parameters = count_parameters(network)
     return Policy(_torch_predictor(network), parameters, _FLOAT_BYTES * parameters, network)
 
@@ -143,15 +143,13 @@ def recipe_of(settings: Mapping[str, Any]) -> Recipe:
     return Recipe(**{**settings, 'augmentation': Augmentation(**settings['augmentation'])})
 
 
-def _fit(
-    network: nn.Module, learning: LearningSet, seed: int, recipe: Recipe, name: str, tell: Tell
-) -> None:
+def _fit(network: nn.Module, learning: LearningSet, seed: int, recipe: Recipe, tell: Tell) -> None:
     fit(
         network,
         learning,
         dataclasses.replace(recipe, seed=seed),
         progress=lambda step, steps, loss: tell(
-            f'{name}, step {step} of {steps}, loss {loss:.3f}', step / steps
+            f'step {step} of {steps}, loss {loss:.3f}', step / steps
         ),
     )
 
