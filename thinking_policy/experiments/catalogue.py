@@ -36,6 +36,11 @@ EXPERIMENTS = {
         '3',
         'Does it matter how a state was reached?',
     ),
+    'rare': Entry(
+        'thinking_policy.experiments.rare',
+        '5',
+        'How is a rare kind of situation learned as a history grows?',
+    ),
     'novelty': Entry(
         'thinking_policy.experiments.novelty',
         '–',
