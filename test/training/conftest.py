@@ -57,6 +57,31 @@ def make_learning_set() -> Callable[..., LearningSet]:
     return learning_set
 
 
+def rising_or_high(rows=600, seed=0):
+    """Return situations: g0 where the first signal rises, g1 where the second one is high."""
+    random = np.random.default_rng(seed)
+    rises, high = random.random(rows) < 0.4, random.random(rows) < 0.3
+    ramp = np.linspace(-0.5, 0.5, 5)[None, :] * np.where(rises, 1, -1)[:, None]
+    first = 0.5 + ramp * random.uniform(0.5, 1, (rows, 1))
+    second = np.where(high, 0.8, 0.2)[:, None] + np.zeros((rows, 5))
+    window = np.stack((first, second), 2) + 0.03 * random.standard_normal((rows, 5, 2))
+    labels = np.stack((rises, high), 1)
+    return learning_set(window, labels, episode=np.arange(rows) // 30)
+
+
+@pytest.fixture(scope='session')
+def situations() -> Callable[..., LearningSet]:
+    return rising_or_high
+
+
+@pytest.fixture
+def two_activities(tmp_path: Path) -> Path:
+    path = tmp_path / 'thinking.yaml'
+    entries = [f'  - {{id: g{k}, title: G {k}, directive: Think of {k}.}}' for k in range(3)]
+    path.write_text('\n'.join(('activities:', *entries, '')))
+    return path
+
+
 @pytest.fixture
 def random() -> np.random.Generator:
     return np.random.default_rng(1234)

@@ -143,7 +143,8 @@ class RobotPolicy(nn.Module):
     recency, what once happened by recency and count.
     """
 
-    WIDTH = 64
+    # Units of each hidden layer: what fits into 30,000 bytes with the shipped activities.
+    WIDTH = 80
     # An event of this age counts half as much as one of now; seconds.
     RECENT_S = 10.0
     REMEMBERED_S = 600.0

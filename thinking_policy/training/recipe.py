@@ -104,6 +104,7 @@ ROBOT = Recipe(
     augmentation=Augmentation(
         offset=0.05, gain=0.1, noise=0.01, drop=0.6, missing=0.2, short=0.1, masks_from=0.2
     ),
+    patience=10,
 )
 """For `RobotPolicy`: many cheap steps, seconds on one core."""
 
@@ -114,6 +115,8 @@ REFERENCE = Recipe(
     augmentation=Augmentation(
         offset=0.05, gain=0.1, noise=0.01, drop=0.3, missing=0.1, short=0.05, masks_from=0.6
     ),
+    patience=3,
+    evaluate_every=25,
     largest_gradient=1.0,
 )
 """For `ReferencePolicy`: few steps, each some 2 ms for one row on one core."""

@@ -1,0 +1,173 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""`train`, `evaluate` and `distil` as people call them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from thinking_policy.cli import main
+from thinking_policy.policy import read_manifest
+from thinking_policy.training.learning_files import save_learning_set
+
+
+@pytest.fixture
+def data(situations, tmp_path):
+    path = tmp_path / 'walk.npz'
+    save_learning_set(path, situations())
+    return path
+
+
+def sha256(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def train(data, two_activities, output, *more):
+    quick = ['--steps', '150', '--batch', '64', '--width', '16', '--patience', '0']
+    return main(
+        ['train', str(data), '-o', str(output), '--activities', str(two_activities), *quick, *more]
+    )
+
+
+def test_trained_twice_the_files_are_the_same(data, two_activities, tmp_path, capsys):
+    assert train(data, two_activities, tmp_path / 'a.onnx') == 0
+    told = capsys.readouterr()
+    assert 'step 150 of 150' in told.err
+    assert '90 test rows, never learned from' in told.out
+    assert 'not learned, since no label names them: g2' in told.out
+    assert read_manifest(tmp_path / 'a.onnx').version in told.out
+    assert train(data, two_activities, tmp_path / 'b.onnx') == 0
+    assert sha256(tmp_path / 'a.onnx') == sha256(tmp_path / 'b.onnx')
+    assert sorted(p.suffix for p in tmp_path.iterdir()) == ['.npz', '.onnx', '.onnx', '.yaml']
+
+
+def test_the_time_comes_from_the_data_and_not_from_the_clock(
+    data, two_activities, tmp_path, monkeypatch
+):
+    with np.load(data) as file:
+        content = {name: file[name] for name in file.files}
+    np.savez(data, **content, stamp_ns=np.arange(600) + 1_700_000_000 * 10**9)
+    assert train(data, two_activities, tmp_path / 'a.onnx') == 0
+    assert read_manifest(tmp_path / 'a.onnx').created == '2023-11-14T22:13:20Z'
+    monkeypatch.setenv('SOURCE_DATE_EPOCH', '1600000000')
+    assert train(data, two_activities, tmp_path / 'b.onnx') == 0
+    assert read_manifest(tmp_path / 'b.onnx').created == '2020-09-13T12:26:40Z'
+
+
+def test_evaluate_shows_figures_as_a_table_as_json_and_as_a_picture(
+    data, two_activities, tmp_path, situations, capsys
+):
+    train(data, two_activities, tmp_path / 'p.onnx')
+    save_learning_set(tmp_path / 'other.npz', situations(200, seed=9))
+    policy, other = str(tmp_path / 'p.onnx'), str(tmp_path / 'other.npz')
+    capsys.readouterr()
+    assert main(['evaluate', policy, other, '--robustness']) == 0
+    out = capsys.readouterr().out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert '50% of samples' in out
+    picture = tmp_path / 'p.png'
+    assert main(['evaluate', policy, other, '--json', '--plot', str(picture)]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert figures['rows'] == 200
+    assert figures['overall']['f1'] > 0.95
+    assert set(figures['activities']) == {'g0', 'g1'}
+    assert picture.read_bytes().startswith(b'\x89PNG')
+    assert f'{figures["overall"]["f1"]:.3f}' in out
+
+
+def test_evaluate_takes_data_that_label_only_some_of_the_activities(
+    data, two_activities, tmp_path, situations, capsys
+):
+    train(data, two_activities, tmp_path / 'p.onnx')
+    learning = situations(100, seed=9)
+    save_learning_set(
+        tmp_path / 'some.npz',
+        dataclasses.replace(
+            learning,
+            activities=('g1',),
+            labels=learning.labels[:, 1:],
+            weight=learning.weight[:, 1:],
+        ),
+    )
+    capsys.readouterr()
+    assert main(['evaluate', str(tmp_path / 'p.onnx'), str(tmp_path / 'some.npz'), '--json']) == 0
+    activities = json.loads(capsys.readouterr().out)['activities']
+    assert activities['g0']['due'] == 0
+    assert activities['g1']['due'] > 10
+
+
+def test_distil_names_its_teacher_as_parent(data, two_activities, tmp_path, capsys):
+    train(data, two_activities, tmp_path / 'p.onnx')
+    words = ['distil', str(tmp_path / 'p.onnx'), str(data), '-o', str(tmp_path / 's.onnx')]
+    assert main([*words, '--steps', '300', '--width', '16', '--patience', '0']) == 0
+    student = read_manifest(tmp_path / 's.onnx')
+    assert student.parent == read_manifest(tmp_path / 'p.onnx').version
+    assert student.training['distilled'] == pytest.approx(0.7)
+    assert student.network == 'perceptron 16-16'
+    assert student.metrics['f1'] > 0.95
+
+
+@pytest.mark.parametrize(
+    ('options', 'says'),
+    [
+        (['--recipe', 'fast'], "--recipe: expected one of ['robot', 'reference'], found 'fast'"),
+        (['--weights', 'int4'], "--weights: expected one of ['float32', 'float16', 'int8']"),
+        (['--validation', '0.9'], 'expected shares'),
+        (['--activities', 'none.yaml'], 'none.yaml'),
+        (['--events', 'bump'], "expected an array 'stamp_ns'"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(
+    data, two_activities, tmp_path, capsys, options, says
+):
+    assert train(data, two_activities, tmp_path / 'p.onnx', *options) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count('\n') == 1
+    assert not (tmp_path / 'p.onnx').exists()
+
+
+def test_an_empty_class_is_said(data, two_activities, tmp_path, situations, capsys):
+    learning = situations()
+    save_learning_set(data, dataclasses.replace(learning, labels=learning.labels * [1, 0]))
+    assert train(data, two_activities, tmp_path / 'p.onnx') == 2
+    assert "walk.npz: activity 'g1' is an empty class" in capsys.readouterr().err
+
+
+def test_ctrl_c_keeps_the_state_and_the_same_command_goes_on(
+    data, two_activities, tmp_path, capsys
+):
+    def words(name):
+        options = ['--steps', '1000', '--batch', '16', '--width', '16', '--patience', '0']
+        lists = ['--activities', str(two_activities)]
+        return ['train', str(data), '-o', str(tmp_path / name), *lists, *options]
+
+    code = 'import sys; from thinking_policy.cli import main; sys.exit(main())'
+    begun = subprocess.Popen(
+        [sys.executable, '-c', code, *words('p.onnx')],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    assert begun.stderr.readline().startswith('step 100 of 1000')
+    os.kill(begun.pid, signal.SIGINT)
+    said = begun.stderr.read()
+    assert begun.wait(60) == 130
+    assert 'the same command goes on from there' in said
+    assert 'Traceback' not in said
+    assert (tmp_path / 'p.onnx.checkpoint').exists()
+    assert not (tmp_path / 'p.onnx').exists()
+    assert main(words('p.onnx')) == 0
+    assert 'step 100 of 1000' not in capsys.readouterr().err
+    assert not (tmp_path / 'p.onnx.checkpoint').exists()
+    assert main(words('whole.onnx')) == 0
+    assert sha256(tmp_path / 'p.onnx') == sha256(tmp_path / 'whole.onnx')
