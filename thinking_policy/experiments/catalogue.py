@@ -41,6 +41,11 @@ EXPERIMENTS = {
         '5',
         'How is a rare kind of situation learned as a history grows?',
     ),
+    'robustness': Entry(
+        'thinking_policy.experiments.robustness',
+        '–',
+        'What is left of a policy where samples, beginnings or signals are missing?',
+    ),
     'novelty': Entry(
         'thinking_policy.experiments.novelty',
         '–',
