@@ -20,12 +20,14 @@ from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.experiment import Cell
 from thinking_policy.training.learning_files import load_learning_set
 
-COMMAND = (
-    sys.executable,
-    '-c',
-    'import sys; from thinking_policy.cli import main; raise SystemExit(main(sys.argv[1:]))',
-    'experiment',
-)
+# Where tests run in the background, Ctrl-C is ignored, and children inherit that.
+PROGRAM = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from thinking_policy.cli import main
+raise SystemExit(main(sys.argv[1:]))
+"""
+COMMAND = (sys.executable, '-c', PROGRAM, 'experiment')
 
 
 def experiment(*words: str) -> subprocess.CompletedProcess[str]:
