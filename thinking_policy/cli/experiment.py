@@ -110,7 +110,9 @@ def run_and_report(
     from thinking_policy.experiments.run import run
 
     # A file or a pipe has no width of its own.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else _FILE_WIDTH)
+    console = Console(
+        highlight=False, markup=False, width=None if sys.stdout.isatty() else _FILE_WIDTH
+    )
     console.print(heading(chosen, options), style='bold', soft_wrap=True)
     try:
         with shown(out) as watching:
@@ -145,7 +147,7 @@ def rich_table(table: Figures) -> Table:
 
 
 def write_sets(chosen: Experiment, options: Options, folder: Path) -> None:
-    """Write the sets of each seed as .npz files.
+    """Write the sets of each seed as .npz files, and the list of their activities.
 
     Raises:
         ExperimentError: The experiment generates none.
@@ -160,6 +162,13 @@ def write_sets(chosen: Experiment, options: Options, folder: Path) -> None:
             path = folder / f'{chosen.name}-seed{seed}-{part}.npz'
             save_learning_set(path, learning)
             print(f'written: {path} ({len(learning)} situations)')
+    entries = []
+    for name in learning.activities:
+        words = name.replace('_', ' ')
+        entries.append(f'  - {{id: {name}, title: {words}, directive: Think about {words}.}}\n')
+    listed = folder / 'thinking.yaml'
+    listed.write_text('activities:\n' + ''.join(entries))
+    print(f'written: {listed} (for train --activities)')
 
 
 def print_list() -> None:
