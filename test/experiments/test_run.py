@@ -141,13 +141,14 @@ def test_a_folder_of_another_plan_is_refused_unless_fresh(toy, tmp_path):
     assert (out / 'mine.txt').read_text() == 'kept'
 
 
-def test_results_of_other_libraries_are_not_gone_on_with(toy, tmp_path):
+@pytest.mark.parametrize('what', ['numpy', 'code'])
+def test_results_of_other_libraries_or_other_code_are_not_gone_on_with(toy, tmp_path, what):
     out = tmp_path / 'out'
     run(toy.EXPERIMENT, Options((1,)), out)
     plan = json.loads((out / 'plan.json').read_text())
-    plan['versions']['numpy'] = '1.0'
+    plan['versions'][what] = '1.0'
     (out / 'plan.json').write_text(json.dumps(plan))
-    with pytest.raises(ExperimentError, match=r'versions numpy 1.0 instead of numpy \d'):
+    with pytest.raises(ExperimentError, match=rf'versions {what} 1.0 instead of {what} \w'):
         run(toy.EXPERIMENT, Options((1,)), out)
 
 

@@ -4,26 +4,46 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
 import os
 import platform
 from pathlib import Path
 from typing import Any
 
+import thinking_policy
 from thinking_policy import __version__
 
+# An experiment's own code is told apart by its `version`.
+_ROOMS = ('policy', 'training')
 _LIBRARIES = ('numpy', 'torch', 'onnx', 'onnxruntime', 'faiss-cpu', 'scikit-learn')
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that may change a figure."""
-    found = {'thinking_policy': __version__, 'python': platform.python_version()}
+    """Return the versions that may change a figure, the state of our own code among them."""
+    found = {
+        'thinking_policy': __version__,
+        'code': code_sha256(),
+        'python': platform.python_version(),
+    }
     for name in _LIBRARIES:
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
             found[name] = 'not installed'
     return found
+
+
+def code_sha256() -> str:
+    """Return 12 digits of the hash of the code that policies are made and run by.
+
+    A checkout changes without its version changing: figures of two states must not be mixed.
+    """
+    digest = hashlib.sha256()
+    for room in _ROOMS:
+        for path in sorted((Path(thinking_policy.__file__).parent / room).glob('*.py')):
+            digest.update(f'{room}/{path.name}'.encode() + path.read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def machine() -> dict[str, Any]:
