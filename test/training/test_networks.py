@@ -92,7 +92,44 @@ def test_the_reference_takes_up_to_a_hundred_samples():
 
 
 def test_the_robot_policy_costs_as_many_weights_as_it_says():
-    assert count_parameters(RobotPolicy(10, 7, 10, width=64)) == 140 * 64 + 64 + 65 * 64 + 65 * 10
+    assert count_parameters(RobotPolicy(10, 7, 10, width=64)) == 147 * 64 + 64 + 65 * 64 + 65 * 10
+
+
+def packed(window, valid):
+    return torch.cat(((window * valid).flatten(1), valid.flatten(1)), 1)
+
+
+def test_the_robot_policy_reads_an_offset_in_the_means_only():
+    network = RobotPolicy(10, 7, 8, width=16).eval()
+    window, valid = torch.rand(5, 10, 7), (torch.rand(5, 10, 7) < 0.6).float()
+    valid[0, :, 2] = 0.0
+    there, shifted = (network._centred(packed(w, valid)) for w in (window, window + 3.0))
+    assert torch.allclose(there[:, :140], shifted[:, :140], atol=2e-5)
+    seen = valid.sum(1) > 0
+    assert torch.allclose((shifted - there)[:, 140:], 3.0 * seen, atol=2e-5)
+    # By hand: the second signal of the last row.
+    values = window[4, :, 1][valid[4, :, 1] > 0]
+    assert there[4, 140 + 1].item() == pytest.approx(values.mean().item(), abs=1e-5)
+    distances = there[4, :70].view(10, 7)[:, 1]
+    assert torch.allclose(distances[valid[4, :, 1] > 0], values - values.mean(), atol=1e-5)
+
+
+def test_the_robot_policy_survives_a_window_in_which_nothing_is_valid():
+    network = RobotPolicy(10, 7, 8).eval()
+    nothing = torch.zeros(1, 140)
+    assert torch.equal(network._centred(nothing), torch.zeros(1, 147))
+    assert torch.isfinite(network(nothing)).all()
+
+
+def test_a_lost_sample_reads_like_one_on_the_mean():
+    network = RobotPolicy(10, 7, 8).eval()
+    window, valid = torch.rand(1, 10, 7), torch.ones(1, 10, 7)
+    valid[0, 4, 3] = 0.0
+    lost = network._centred(packed(window, valid))
+    window[0, 4, 3] = window[0, [t for t in range(10) if t != 4], 3].mean()
+    there = network._centred(packed(window, torch.ones(1, 10, 7)))
+    assert torch.allclose(lost[:, :70], there[:, :70], atol=1e-5)
+    assert torch.allclose(lost[:, 140:], there[:, 140:], atol=1e-5)
 
 
 def test_each_event_code_costs_three_rows_of_weights():
