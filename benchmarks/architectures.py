@@ -54,7 +54,7 @@ from thinking_policy.training.networks import count_parameters
 from thinking_policy.training.recipe import ROBOT
 
 FIRST_SEED = 100
-CHOSEN = 'perceptron 64-64'
+CHOSEN = 'centred perceptron 64-64'
 LOST = 0.5
 LIVES_TICKS = 100
 

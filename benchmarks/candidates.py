@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks that could be a robot's policy. All read the same: window · valid, then valid.
 
-Sizes are chosen so that no candidate has fewer weights than a perceptron of half the width.
+The centred perceptron is the one that ships, `RobotPolicy`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,25 @@ from thinking_policy.training.networks import RobotPolicy
 Make = Callable[[int, int, int], nn.Module]  # T, F, G
 
 
+class Perceptron(nn.Module):
+    """Two hidden layers over the input as it comes."""
+
+    def __init__(self, length: int, signals: int, activities: int, width: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(2 * length * signals, width),
+            nn.ReLU(),
+            nn.Linear(width, width),
+            nn.ReLU(),
+            nn.Linear(width, activities),
+        )
+
+    def forward(self, signals: Tensor) -> Tensor:
+        return self.layers(signals)
+
+
 class OneLayer(nn.Module):
-    """A perceptron with one hidden layer: one step fewer."""
+    """One hidden layer: a step fewer."""
 
     def __init__(self, length: int, signals: int, activities: int, width: int) -> None:
         super().__init__()
@@ -107,27 +124,6 @@ class SharedFilters(nn.Module):
         return self.last(torch.relu(self.hidden(found)))
 
 
-class Centred(nn.Module):
-    """A perceptron over the distance of each sample from its signal's mean, beside the mean.
-
-    What a component adds to all samples of a signal is then in one number for each signal.
-    """
-
-    def __init__(self, length: int, signals: int, activities: int, width: int) -> None:
-        super().__init__()
-        self._shape = (2, length, signals)
-        self.perceptron = RobotPolicy(length, signals, activities, width)
-        self.level = nn.Linear(signals, width, bias=False)
-
-    def forward(self, signals: Tensor) -> Tensor:
-        window, valid = signals.reshape(-1, *self._shape).unbind(1)
-        mean = window.sum(1) / valid.sum(1).clamp(min=1.0)
-        centred = (window - mean.unsqueeze(1)) * valid
-        packed = torch.cat((centred.flatten(1), valid.flatten(1)), 1)
-        hidden = torch.relu(self.perceptron.first(packed) + self.level(mean))
-        return self.perceptron.last(torch.relu(self.perceptron.second(hidden)))
-
-
 def candidates() -> dict[str, Make]:
     """Return by name what makes an untrained network of T, F and G."""
 
@@ -135,14 +131,17 @@ def candidates() -> dict[str, Make]:
         return lambda length, signals, activities: kind(length, signals, activities, width)
 
     perceptrons = {
-        f'perceptron {width}-{width}': sized(RobotPolicy, width)
-        for width in (16, 32, 48, 64, 80, 128)
+        f'perceptron {width}-{width}': sized(Perceptron, width)
+        for width in (16, 32, 48, 64, 96, 128)
+    }
+    centred = {
+        f'centred perceptron {width}-{width}': sized(RobotPolicy, width) for width in (32, 48, 64)
     }
     return {
         **perceptrons,
+        **centred,
         'one hidden layer, 96': sized(OneLayer, 96),
         'shared filters, 64': sized(SharedFilters, 64),
-        'centred perceptron 64-64': sized(Centred, 64),
         'temporal convolution, 32': sized(TemporalConvolution, 32),
         'one attention, 32': sized(OneAttention, 32),
         'GRU, 48': sized(Recurrent, 48),
