@@ -28,12 +28,11 @@ from thinking_policy.training.networks import (
     count_parameters,
 )
 from thinking_policy.training.recipe import Augmentation, Recipe
+from thinking_policy.training.train import CREATED, network_name
 
 REFERENCE_NAME, ROBOT_NAME = 'reference policy', 'robot policy'
 # Probability from which an activity is called for. Not tuned: nothing is held back for it.
 THRESHOLD = 0.5
-# The same date in every file, so that the bytes don't tell when somebody ran this.
-_CREATED = '2026-12-01T00:00:00Z'
 _BATCH = 256
 # Components differ more than a few of them show: signals are shifted and stretched at random,
 # further than components differ from each other. Samples get lost, as they do on a robot.
@@ -178,9 +177,9 @@ def _manifest(learning: LearningSet, network: nn.Module, recipe: Recipe, seed: i
             for name in learning.activities
         ),
         inputs=learning.specs,
-        network='perceptron',
+        network=network_name(network),
         parameters=count_parameters(network),
         training_data_sha256=learning.sha256,
         training={'seed': seed, 'steps': recipe.steps, 'batch': recipe.batch},
-        created=_CREATED,
+        created=CREATED,
     )
