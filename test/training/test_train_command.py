@@ -112,7 +112,7 @@ def test_distil_names_its_teacher_as_parent(data, two_activities, tmp_path, caps
     student = read_manifest(tmp_path / 's.onnx')
     assert student.parent == read_manifest(tmp_path / 'p.onnx').version
     assert student.training['distilled'] == pytest.approx(0.7)
-    assert student.network == 'perceptron 16-16'
+    assert student.network == 'centred perceptron 16-16'
     assert student.metrics['f1'] > 0.95
 
 

@@ -240,7 +240,7 @@ def network_name(network: nn.Module) -> str:
     """Return the short name of an architecture, for the manifest."""
     if isinstance(network, RobotPolicy):
         width = network.second.in_features
-        return f'perceptron {width}-{width}'
+        return f'centred perceptron {width}-{width}'
     return 'transformer 4x192'
 
 
