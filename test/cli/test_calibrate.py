@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -221,3 +222,116 @@ def test_no_usable_signal_is_said_with_the_reasons(calibrate, recording, tmp_pat
     assert (
         'no signal can be judged: heat: this robot has no such signal; flow: usable in 0 ' in err
     )
+
+
+def damaged(recording, path, **changes):
+    """Write the situations with other arrays; None leaves one out."""
+    with np.load(recording / 'walk.npz') as file:
+        arrays = {**file, **changes}
+    np.savez(path, **{name: array for name, array in arrays.items() if array is not None})
+
+
+@pytest.mark.parametrize(('changes', 'expected'), [
+    ({'valid': np.ones((5, 10, 3), bool)}, r'valid: expected booleans [500, 10, 3], found bool '),
+    ({'values': np.ones(500)}, 'values: expected floats [500, 3], found float64 [500]'),
+    ({'window': np.full((500, 10, 3), 'x')}, 'window: expected floats [500, 10, 3], found <U1'),
+    ({'stamp_ns': np.full(500, np.nan)}, 'stamp_ns: expected integers [500], found float64'),
+    ({'episode': None}, "has no array 'episode'"),
+    ({'meta': '{"stride": 1, "configuration": {"signals": ["x"]}}'}, 'expected a file that `bag'),
+    ({'meta': '{"stride": 1, "configuration": {}}'}, 'expected a file that `bag situations`'),
+    ({'meta': '[1]'}, 'expected a file that `bag situations` wrote: list indices'),
+])  # fmt: skip
+def test_a_damaged_file_of_situations_is_said_in_one_line(
+    changes, expected, calibrate, recording, tmp_path
+):
+    damaged(recording, tmp_path / 'odd.npz', **changes)
+    code, out, err = calibrate('-o', tmp_path / 'robot.yaml', of=tmp_path / 'odd.npz')
+    assert (code, out, err.count('\n')) == (2, '', 1)
+    assert f'{tmp_path}/odd.npz: {expected}' in err
+
+
+@pytest.mark.parametrize('share', [0.0, 0.5, 0.999])
+def test_a_file_of_situations_that_is_cut_off_is_said(share, calibrate, recording, tmp_path):
+    whole = (recording / 'walk.npz').read_bytes()
+    (tmp_path / 'cut.npz').write_bytes(whole[: int(share * len(whole))])
+    code, out, err = calibrate('-o', tmp_path / 'robot.yaml', of=tmp_path / 'cut.npz')
+    assert (code, out, err.count('\n')) == (2, '', 1)
+    assert f'{tmp_path}/cut.npz: expected a file that `bag situations` wrote' in err
+
+
+@pytest.fixture
+def far_off(recording):
+    """Return a robot file with a range that says nothing of the flow, which is near 30."""
+    text = (recording / 'robot.yaml').read_text()
+    (recording / 'far_off.yaml').write_text(text.replace(', nominal_high: 9.0', ''))
+    return 'far_off.yaml'
+
+
+def test_the_baseline_is_right_whatever_the_range_was_before(calibrate, far_off, tmp_path):
+    assert calibrate('--until', 400, '-o', tmp_path / 'near.yaml')[0] == 0
+    assert calibrate('--until', 400, '-o', tmp_path / 'far.yaml', config=far_off)[0] == 0
+    near, far = (signal(tmp_path / name, 'flow') for name in ('near.yaml', 'far.yaml'))
+    assert far == near
+    assert far.baseline_mean == pytest.approx(30.0, abs=0.1)
+
+
+def test_situations_that_were_cut_off_are_refused_and_kept_ranges_judge_nothing_by_them(
+    calibrate, far_off, recording, tmp_path
+):
+    assert main(['bag', 'situations', f'{recording}/bag', '--config', f'{recording}/{far_off}',
+                 '-o', f'{tmp_path}/far.npz']) == 0  # fmt: skip
+    words = ('-o', tmp_path / 'x.yaml', '--until', 400)
+    code, _, err = calibrate(*words, of=tmp_path / 'far.npz', config=far_off)
+    assert code == 2
+    assert 'flow: 400 values, such as ' in err
+    assert 'more than 10 times the nominal range 0 … 1 away and are cut off' in err
+    code, out, _ = calibrate(*words, '--keep-ranges', of=tmp_path / 'far.npz', config=far_off)
+    assert code == 0
+    assert 'in 396 of 400 windows all is more than 10 times the nominal range 0 … 1 away' in out
+    assert math.isnan(signal(tmp_path / 'x.yaml', 'flow').baseline_mean)
+
+
+@pytest.mark.parametrize(('words', 'expected'), [
+    (('-o', 'walk.npz', '--force'), 'walk.npz: is the recording, or in it'),
+    (('-o', 'x.yaml', '--plot', 'walk.npz', '--force'), 'ends with .png, .svg, .pdf'),
+    (('-o', 'x.png', '--plot', 'x.png'), 'x.png: is the robot file to write'),
+    (('-o', 'folder', '--force'), 'folder: is there and not a file'),
+    (('-o', '/dev/null', '--force'), '/dev/null: is there and not a file'),
+    (('-o', 'x.yaml', '--plot', 'x.xyz'), 'x.xyz: expected a name that ends with .png'),
+])  # fmt: skip
+def test_nothing_is_overwritten_that_is_no_robot_file(
+    words, expected, calibrate, recording, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'folder').mkdir()
+    whole = (recording / 'walk.npz').read_bytes()
+    (tmp_path / 'walk.npz').write_bytes(whole)
+    code, out, err = calibrate(*words, of=tmp_path / 'walk.npz')
+    assert (code, out) == (2, '')
+    assert expected in err
+    assert (tmp_path / 'walk.npz').read_bytes() == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['folder', 'walk.npz']
+
+
+def test_without_matplotlib_a_picture_is_refused_before_all_else(calibrate, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, 'matplotlib', None)
+    code, out, err = calibrate('-o', tmp_path / 'x.yaml', '--plot', tmp_path / 'x.png')
+    assert (code, out) == (2, '')
+    assert 'matplotlib is not installed; ' in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_robot_of_several_in_one_file_is_calibrated_by_its_namespace(
+    calibrate, recording, tmp_path
+):
+    section = (recording / 'robot.yaml').read_text()
+    both = ''.join(section.replace('/**/', f'/robot{i}/') for i in (1, 2))
+    (recording / 'both.yaml').write_text(both)
+    path = tmp_path / 'both.yaml'
+    code, out, _ = calibrate('-o', path, '--namespace', 'robot1', of='walk.npz',
+                             config='both.yaml')  # fmt: skip
+    assert code == 0
+    assert f'try: thinking-policy run --config {path} --namespace robot1' in out
+    one, two = (load_configuration(path, f'robot{i}') for i in (1, 2))
+    assert one.signals[0].baseline_mean == pytest.approx(60.0, abs=0.5)
+    assert two == load_configuration(recording / 'both.yaml', 'robot2')

@@ -143,6 +143,33 @@ def test_signals_that_cannot_be_judged_say_why_and_keep_their_nominal_range():
     assert baseline_of(with_baseline(config, found)).spread[1:] == (0.25, 0.25)
 
 
+def test_a_signal_that_is_sampled_seldom_needs_a_longer_stretch():
+    every = 4
+    slow = np.repeat(noise(500), every, axis=0)[: 100 * every * LENGTH // 4 + LENGTH]
+    config = configured()
+    config = SituationConfig(
+        window_length=LENGTH,
+        signals=(SignalConfig(**{**vars(config.signals[0]), 'period_ticks': every}),),
+    )
+    needed = 10 * LENGTH * every  # ten windows of its own samples
+    assert not calibrated(slow[: needed + LENGTH - 1], config).problems
+    with pytest.raises(PolicyError, match='usable in 399 of 399 windows, at least 400 are needed'):
+        calibrated(slow[: needed + LENGTH - 2], config)
+
+
+def test_a_signal_beyond_what_a_window_shows_is_not_learned():
+    config = configured(('near', 'far'))
+    windows = windows_of(np.column_stack([noise(400)[:, 0], np.full(400, 120.0)]), config)
+    stretch = HealthyStretch(config)
+    stretch.add(np.minimum(windows, 10.0), np.ones(windows.shape, bool))
+    found = stretch.calibrate()
+    assert np.isnan(found.mean).tolist() == [False, True]
+    assert found.problems == {
+        'far': 'in 391 of 391 windows all is more than 10 times the nominal range 0 … 10 away; '
+        'give it another'
+    }
+
+
 def with_signal(config, name, **settings):
     signal = SignalConfig(name=name, nominal_low=0.0, nominal_high=10.0, **settings)
     return SituationConfig(window_length=LENGTH, signals=(*config.signals, signal))
@@ -202,7 +229,7 @@ def test_a_window_of_one_sample_can_be_judged():
     hnp.arrays(
         np.float32,
         (45, 2, 2),
-        elements=st.sampled_from([0.0, 0.5, 0.5000001, 1.0, -10.0, 10.0]),
+        elements=st.sampled_from([0.0, 0.5, 0.5000001, 1.0, -9.9, 9.9]),
     ),
     hnp.arrays(np.bool_, (45, 2, 2), elements=st.sampled_from([True, True, True, False])),
     st.sampled_from([0.2, 0.005, 1e-6]),

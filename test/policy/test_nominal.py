@@ -56,3 +56,12 @@ def test_it_is_written_with_as_many_digits_as_mean_something(scale):
     _, [(low, high)] = ranges(values)
     assert len(f'{low / scale:.10f}'.rstrip('0').replace('.', '').lstrip('-0')) <= 5
     assert high - low == pytest.approx(1.43 * scale, rel=0.05)
+
+
+def test_a_value_that_is_kept_till_the_next_sample_counts_once():
+    config = SituationConfig(signals=(SignalConfig(name='a', topic='/a', period_ticks=10),))
+    values = np.repeat(np.arange(39.0), 10)[:, None]
+    assert nominal_ranges(config, values).problems == {
+        'a': '39 usable values, at least 40 are needed'
+    }
+    assert nominal_ranges(config, np.vstack([values, [[39.0]]])).values == {'a': 40}

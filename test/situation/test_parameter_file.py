@@ -75,6 +75,31 @@ def test_the_section_that_counts_is_changed():
     assert changed == text.replace('1.0', '9.0')
 
 
+def test_only_sections_for_the_namespace_are_changed():
+    text = """\
+/robot1/thinking_policy:
+  ros__parameters: {signals: {a: {nominal_high: 1.0}}}
+/robot2/thinking_policy:
+  ros__parameters: {signals: {a: {nominal_high: 2.0}}}
+"""
+    changed = with_signal_numbers(text, {'a': {'nominal_high': 9.0}}, 'robot1')
+    assert changed == text.replace('1.0', '9.0')
+
+
+@pytest.mark.parametrize('last', ['sentinels:\n        - -1.0\n', 'field: >-\n          data\n'])
+def test_a_number_is_added_above_what_goes_over_several_lines(last):
+    text = f"""\
+/**:
+  ros__parameters:
+    signals:
+      a:
+        {last}      b: {{topic: /b}}
+"""
+    changed = with_signal_numbers(text, {'a': {'nominal_low': 1.0, 'nominal_high': 9.0}})
+    added = 'nominal_low: 1.0\n        nominal_high: 9.0\n        '
+    assert changed == text.replace(last, added + last)
+
+
 def test_a_signal_without_settings_is_an_error():
     with pytest.raises(KeyError, match='c'):
         with_signal_numbers(NESTED, {'c': {'nominal_low': 0.0}})

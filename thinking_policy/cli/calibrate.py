@@ -11,18 +11,19 @@ from typing import Annotated
 import typer
 
 from thinking_policy import ThinkingPolicyError
-from thinking_policy.cli.calibrated import (
-    Calibrated,
-    draw,
-    lines,
-    robot_file,
-    write_robot_file,
-)
+from thinking_policy.cli.calibrated import Calibrated, lines, robot_file, write_robot_file
+from thinking_policy.cli.calibration_plot import check_plot, draw
 from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.robot_files import find_configuration
-from thinking_policy.cli.stretch import Recorded, cut_out, recorded_in_bag, recorded_in_npz
+from thinking_policy.cli.stretch import (
+    Recorded,
+    cut_off,
+    cut_out,
+    recorded_in_bag,
+    recorded_in_npz,
+)
 from thinking_policy.policy import FALSE_ALARMS, HealthyStretch, with_baseline
-from thinking_policy.policy.nominal import nominal_ranges
+from thinking_policy.policy.nominal import NominalRanges, nominal_ranges
 from thinking_policy.situation import SituationConfig, load_configuration
 
 EXAMPLES = """\b
@@ -89,47 +90,80 @@ def calibrate(
     the novelty; comments stay. `run --config`, launch's params_file and `bag situations` take it.
     """
     source = find_configuration(config)
-    for path in (output, plot):
-        if path is not None and path.exists() and not force:
-            raise ThinkingPolicyError(
-                f'{path}: exists already; choose another name or replace it with --force'
-            )
-    whole = _read(recording, load_configuration(source), source, namespace)
+    _check_outputs(recording, output, plot, force)
+    before = load_configuration(source, namespace or None)
+    whole = _read(recording, before, source, namespace)
     chosen = cut_out(whole, begin_s, end_s, episode or [])
-    found = _calibrated(load_configuration(source), chosen, false_alarms, keep_ranges)
-    origin = f'{recording.name}, {chosen.seconds[0]:g} … {chosen.seconds[-1]:g} s'
-    text, comments_kept = robot_file(source, found, origin)
-    write_robot_file(output, text, found.after)
+    ranges = nominal_ranges(before, chosen.values)
+    if keep_ranges:
+        ranges = NominalRanges(before, ranges.values, {})
+    elif lost := cut_off(chosen, ranges.config):
+        if _is_npz(recording):
+            raise ThinkingPolicyError(
+                f'{recording}: {lost}; calibrate the bag itself, or export it again with a '
+                'nominal range that fits'
+            )
+        # With the new ranges nothing of it is cut off, as on the robot from now on.
+        whole = _read(recording, ranges.config, source, namespace)
+        chosen = cut_out(whole, begin_s, end_s, episode or [])
+    found = _calibrated(before, ranges, chosen, false_alarms)
+    origin = f'{recording.resolve().name}, {chosen.seconds[0]:g} … {chosen.seconds[-1]:g} s'
+    text, comments_kept = robot_file(source, found, origin, namespace)
     if plot is not None:
         draw(plot, whole, chosen, found)
+    write_robot_file(output, text, found.after, namespace)
     for line in lines(found):
         print(line)
     print(f'wrote {output}' + (f' and {plot}' if plot else ''))
     if not comments_kept:
         print(f'the comments of {source} could not be kept')
-    print(f'try: thinking-policy run --config {shlex.quote(str(output))}')
+    where = f' --namespace {shlex.quote(namespace)}' if namespace else ''
+    print(f'try: thinking-policy run --config {shlex.quote(str(output))}{where}')
+
+
+def _check_outputs(recording: Path, output: Path, plot: Path | None, force: bool) -> None:
+    """Refuse at once what would be found out after the replay, and what would destroy it."""
+    if plot is not None:
+        check_plot(plot)
+        if plot.resolve() == output.resolve():
+            raise ThinkingPolicyError(f'{plot}: is the robot file to write; name another --plot')
+    for path in (output, plot):
+        if path is None:
+            continue
+        if recording.resolve() in (path.resolve(), *path.resolve().parents):
+            raise ThinkingPolicyError(
+                f'{path}: is the recording, or in it; choose a name elsewhere'
+            )
+        if path.exists() and not path.is_file():
+            raise ThinkingPolicyError(f'{path}: is there and not a file; choose another name')
+        if path.exists() and not force:
+            raise ThinkingPolicyError(
+                f'{path}: exists already; choose another name or replace it with --force'
+            )
+
+
+def _is_npz(recording: Path) -> bool:
+    return recording.suffix == '.npz'
 
 
 def _read(recording: Path, config: SituationConfig, source: Path, namespace: str) -> Recorded:
-    if recording.suffix == '.npz':
+    if _is_npz(recording):
         return recorded_in_npz(recording, config, source)
     with showing_progress('replaying') as progress:
         return recorded_in_bag(recording, config, namespace, progress)
 
 
 def _calibrated(
-    before: SituationConfig, chosen: Recorded, false_alarms: float, keep_ranges: bool
+    before: SituationConfig, ranges: NominalRanges, chosen: Recorded, false_alarms: float
 ) -> Calibrated:
-    ranges = nominal_ranges(before, chosen.values)
-    ranged = before if keep_ranges else ranges.config
     stretch = HealthyStretch(chosen.config)
     stretch.add(chosen.window, chosen.valid)
-    calibration = stretch.calibrate(ranged, false_alarms)
+    calibration = stretch.calibrate(ranges.config, false_alarms)
     return Calibrated(
         before,
-        with_baseline(ranged, calibration),
+        with_baseline(ranges.config, calibration),
         calibration,
         ranges.values,
-        {} if keep_ranges else ranges.problems,
+        ranges.problems,
         len(chosen),
     )

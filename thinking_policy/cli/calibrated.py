@@ -1,6 +1,6 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""What `calibrate` found: as lines, as a robot file, as a picture."""
+"""What `calibrate` found: as lines, as a robot file."""
 
 from __future__ import annotations
 
@@ -12,19 +12,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import yaml
 
 from thinking_policy import ThinkingPolicyError
-from thinking_policy.cli.stretch import Recorded
 from thinking_policy.cli.tables import columns
-from thinking_policy.policy import (
-    NOVELTY_THRESHOLD,
-    Calibration,
-    NoveltyHold,
-    baseline_of,
-    novelty_from_sums,
-)
+from thinking_policy.policy import NOVELTY_THRESHOLD, Calibration
 from thinking_policy.situation import (
     NODE_NAME,
     SituationConfig,
@@ -103,13 +95,16 @@ def lines(found: Calibrated) -> Iterator[str]:
         )
 
 
-def robot_file(source: Path, found: Calibrated, origin: str) -> tuple[str, bool]:
+def robot_file(
+    source: Path, found: Calibrated, origin: str, namespace: str = ''
+) -> tuple[str, bool]:
     """Return the text of the robot file, and whether the comments of the old one are in it.
 
     Args:
         source: The configuration that was given.
         found: What to write.
         origin: Where it comes from, for a comment at the top.
+        namespace: The robot's, where the file has sections for several.
     """
     text = source.read_text(encoding='utf-8')
     numbers = {
@@ -120,17 +115,19 @@ def robot_file(source: Path, found: Calibrated, origin: str) -> tuple[str, bool]
         }
         for old, new in zip(found.before.signals, found.after.signals, strict=True)
     }
-    note = f'{_NOTE}{origin}\n'
+    note = f'{_NOTE}{" ".join(origin.split())}\n'
     try:
-        changed = with_signal_numbers(text, numbers)
+        changed = with_signal_numbers(text, numbers, namespace or None)
         changed = _OLD_NOTE.sub('', changed)
         at = _after_heading(changed)
         return changed[:at] + note + changed[at:], True
     except KeyError:  # settings that are spread over the file in a way that isn't known
-        return note + _plain(source, numbers), False
+        return note + _plain(source, numbers, namespace), False
 
 
-def write_robot_file(path: Path, text: str, expected: SituationConfig) -> None:
+def write_robot_file(
+    path: Path, text: str, expected: SituationConfig, namespace: str = ''
+) -> None:
     """Write a robot file; it appears whole or not at all, and says what is expected.
 
     Raises:
@@ -142,7 +139,7 @@ def write_robot_file(path: Path, text: str, expected: SituationConfig) -> None:
         try:
             partial.write_text(text, encoding='utf-8')
             # NaN is unlike NaN, but written alike
-            if repr(load_configuration(partial)) != repr(expected):
+            if repr(load_configuration(partial, namespace or None)) != repr(expected):
                 raise ThinkingPolicyError(
                     f'{path}: not written: the numbers could not be put into this file; write '
                     'each signal below `signals:` in the file that --config names'
@@ -156,68 +153,8 @@ def write_robot_file(path: Path, text: str, expected: SituationConfig) -> None:
         ) from error
 
 
-def novelties(whole: Recorded, config: SituationConfig) -> list[float]:
-    """Return the novelty [N] that a node with a configuration says at each tick."""
-    baseline, hold = baseline_of(_scaled_as(whole, config)), NoveltyHold(config.window_length)
-    sums = np.where(whole.valid, whole.window, np.float32(0.0)).sum(axis=1).tolist()
-    counts = whole.valid.sum(axis=1).tolist()
-    return [
-        hold.update(novelty_from_sums(s, c, baseline, config.window_length), episode)
-        for s, c, episode in zip(sums, counts, whole.episode.tolist(), strict=True)
-    ]
-
-
-def draw(path: Path, whole: Recorded, chosen: Recorded, found: Calibrated) -> None:
-    """Draw every signal with its range before and after, and the novelty with its threshold."""
-    import matplotlib
-
-    matplotlib.use('Agg')
-    import matplotlib.pyplot as plt
-
-    shown = [i for i, s in enumerate(found.after.signals) if np.isfinite(whole.values[:, i]).any()]
-    figure, axes = plt.subplots(
-        len(shown) + 1, 1, sharex=True, figsize=(9, 1.6 * len(shown) + 2.4), layout='constrained'
-    )
-    for axis, index in zip(axes, shown, strict=False):
-        signal = found.after.signals[index]
-        axis.plot(whole.seconds, whole.values[:, index], linewidth=0.7, color='#33658a')
-        axis.axhspan(signal.nominal_low, signal.nominal_high, color='#86bbd8', alpha=0.25)
-        if not math.isnan(signal.baseline_mean):
-            reach = NOVELTY_THRESHOLD * signal.baseline_spread
-            for level in (signal.baseline_mean - reach, signal.baseline_mean + reach):
-                axis.axhline(level, color='#7b2d8b', linestyle=':', linewidth=0.9)
-        # A signal that wanders may reach far beyond what there is to see.
-        low = min(float(np.nanmin(whole.values[:, index])), signal.nominal_low)
-        high = max(float(np.nanmax(whole.values[:, index])), signal.nominal_high)
-        axis.set_ylim(low - 0.08 * (high - low), high + 0.08 * (high - low))
-        axis.set_ylabel(f'{signal.name}\n{signal.unit}', rotation=0, ha='right', va='center')
-    axes[-1].plot(whole.seconds, novelties(whole, found.after), linewidth=0.8, color='#7b2d8b')
-    axes[-1].axhline(NOVELTY_THRESHOLD, color='#7b2d8b', linestyle=':')
-    axes[-1].set_yscale('symlog', linthresh=NOVELTY_THRESHOLD)  # an anomaly may be a hundred
-    axes[-1].set_ylim(bottom=0.0, top=max(axes[-1].get_ylim()[1], 2 * NOVELTY_THRESHOLD))
-    axes[-1].set_ylabel('novelty', rotation=0, ha='right', va='center')
-    axes[-1].set_xlabel(
-        'seconds (grey: the stretch that was learned from)\n'
-        'blue: nominal range; dotted: beyond it the mean over a window is novel'
-    )
-    for axis in axes:
-        axis.tick_params(labelsize=8)
-        axis.axvspan(chosen.seconds[0], chosen.seconds[-1], color='#444444', alpha=0.07)
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
-
-
-def _scaled_as(whole: Recorded, config: SituationConfig) -> SituationConfig:
-    """Return a configuration with the nominal ranges that the windows are scaled to."""
-    signals = tuple(
-        dataclasses.replace(s, nominal_low=w.nominal_low, nominal_high=w.nominal_high)
-        for s, w in zip(config.signals, whole.config.signals, strict=True)
-    )
-    return dataclasses.replace(config, signals=signals)
-
-
-def _plain(source: Path, numbers: Mapping[str, Mapping[str, float]]) -> str:
-    parameters: dict[str, Any] = load_parameters(source)
+def _plain(source: Path, numbers: Mapping[str, Mapping[str, float]], namespace: str) -> str:
+    parameters: dict[str, Any] = load_parameters(source, namespace or None)
     for name, settings in numbers.items():
         parameters.setdefault('signals', {}).setdefault(name, {}).update(settings)
     document = {f'/**/{NODE_NAME}': {'ros__parameters': parameters}}

@@ -7,6 +7,8 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ from numpy.typing import NDArray
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.situation import SignalConfig, SituationConfig
+from thinking_policy.situation.window import CLIP
 
 # What doesn't change the values that a signal takes, only how they are judged.
 _JUDGING = (
@@ -27,7 +30,20 @@ _JUDGING = (
     'limit_high',
     'limit_hysteresis',
 )
+_KINDS = {'iu': 'integers', 'f': 'floats', 'b': 'booleans', 'U': 'text'}
 _WHOLE = ('tick_period_s', 'window_length')
+# What a file raises that isn't a whole .npz: cut off, overwritten, packed in another way.
+_DAMAGED = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -113,9 +129,9 @@ def recorded_in_npz(path: Path, config: SituationConfig, source: Path) -> Record
         with np.load(path, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays['meta']))
-        made_with = meta['configuration']
+        before = _configuration(meta['configuration'])
         stride = int(meta['stride'])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except _DAMAGED as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise ThinkingPolicyError(
             f'{path}: expected a file that `bag situations` wrote: {reason}'
@@ -124,7 +140,6 @@ def recorded_in_npz(path: Path, config: SituationConfig, source: Path) -> Record
         raise ThinkingPolicyError(
             f'{path}: holds every {stride}th tick; export it again without --stride'
         )
-    before = _configuration(made_with)
     _check_same(before, config, path, source)
     scaled_by = dataclasses.replace(
         config,
@@ -150,9 +165,12 @@ def cut_out(
     Raises:
         ThinkingPolicyError: Nothing is left; the message says what there is.
     """
-    begin_s = 0.0 if begin_s is None else begin_s
-    end_s = math.inf if end_s is None else end_s
-    rows = (whole.seconds >= begin_s) & (whole.seconds < end_s)
+    # Without --from all counts, also what a clock that went back has put before the first tick.
+    rows = np.ones(len(whole), np.bool_)
+    if begin_s is not None:
+        rows &= whole.seconds >= begin_s
+    if end_s is not None:
+        rows &= whole.seconds < end_s
     if episodes:
         names = list(dict.fromkeys(whole.episode.tolist()))
         chosen = [name for name in names if name.endswith(tuple(episodes))]
@@ -163,16 +181,47 @@ def cut_out(
             )
         rows &= np.isin(whole.episode, chosen)
     if not rows.any():
-        last = whole.seconds[-1] if len(whole) else 0.0
+        given = (('--from', begin_s), ('--until', end_s), ('--episode', ' '.join(episodes)))
+        asked = ' '.join(f'{name} {value}' for name, value in given if value not in (None, ''))
         raise ThinkingPolicyError(
-            f'--from {begin_s:g} --until {end_s:g}: no tick is left; the recording has '
-            f'{len(whole)}, from 0 to {last:g} s'
+            f'{asked}: no tick is left; the recording has {len(whole)}, from '
+            f'{whole.seconds.min():g} to {whole.seconds.max():g} s'
         )
     return whole.take(rows)
 
 
+def cut_off(stretch: Recorded, config: SituationConfig) -> str:
+    """Return what the windows of a stretch lack that those of a configuration would hold.
+
+    A window shows ten nominal ranges to either side; what lies beyond is cut off.
+
+    Args:
+        stretch: Situations, scaled to the ranges that they were perceived with.
+        config: The same signals with other ranges.
+
+    Returns:
+        A line with an example; empty where nothing is missing.
+    """
+    for index, (old, new) in enumerate(zip(stretch.config.signals, config.signals, strict=True)):
+        values = stretch.values[:, index]
+        lost = _beyond(values, old) & ~_beyond(values, new) & np.isfinite(values)
+        if lost.any():
+            return (
+                f'{old.name}: {int(lost.sum()):,} values, such as {values[lost][0]:g}, lie more '
+                f'than {CLIP:g} times the nominal range {old.nominal_low:g} … '
+                f'{old.nominal_high:g} away and are cut off in the windows'
+            )
+    return ''
+
+
+def _beyond(values: NDArray[np.float64], signal: SignalConfig) -> NDArray[np.bool_]:
+    width = signal.nominal_high - signal.nominal_low
+    return np.abs((values - signal.nominal_low) / width) > CLIP
+
+
 def _recorded(arrays: dict[str, NDArray[Any]], config: SituationConfig, path: Path) -> Recorded:
     try:
+        _check_arrays(arrays, config, path)
         stamps = arrays['stamp_ns'].astype(np.int64)
         made = Recorded(
             config,
@@ -189,6 +238,25 @@ def _recorded(arrays: dict[str, NDArray[Any]], config: SituationConfig, path: Pa
     return made
 
 
+def _check_arrays(arrays: dict[str, NDArray[Any]], config: SituationConfig, path: Path) -> None:
+    """Refuse another shape or kind of array than `bag situations` writes."""
+    count, signals = len(np.atleast_1d(arrays['stamp_ns'])), len(config.signals)
+    window = (count, config.window_length, signals)
+    for name, shape, kind in (
+        ('stamp_ns', (count,), 'iu'),
+        ('window', window, 'f'),
+        ('valid', window, 'b'),
+        ('values', (count, signals), 'f'),
+        ('episode', (count,), 'U'),
+    ):
+        there = arrays[name]
+        if there.shape != shape or there.dtype.kind not in kind:
+            raise ThinkingPolicyError(
+                f'{path}: {name}: expected {_KINDS[kind]} {list(shape)}, found '
+                f'{there.dtype} {list(there.shape)}; export the bag again'
+            )
+
+
 def _configuration(values: dict[str, Any]) -> SituationConfig:
     """Return the part of an exported configuration that matters here; null was NaN."""
     known = {field.name for field in dataclasses.fields(SignalConfig)}
@@ -199,7 +267,10 @@ def _configuration(values: dict[str, Any]) -> SituationConfig:
     signals = []
     for signal in values['signals']:
         given = {name: value_of(entry) for name, entry in signal.items() if name in known}
-        signals.append(SignalConfig(**given))
+        made = SignalConfig(**given)
+        if not made.nominal_low < made.nominal_high:
+            raise ValueError(f'nominal range {made.nominal_low} … {made.nominal_high}')
+        signals.append(made)
     whole = {name: values[name] for name in _WHOLE}
     return SituationConfig(signals=tuple(signals), **whole)
 

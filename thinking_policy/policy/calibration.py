@@ -33,8 +33,10 @@ from thinking_policy.policy.errors import PolicyError
 from thinking_policy.policy.nominal import rounded
 from thinking_policy.policy.novelty import NOVELTY_THRESHOLD, SMALLEST_SPREAD
 from thinking_policy.situation import SituationConfig
+from thinking_policy.situation.window import CLIP
 
 Float64s = NDArray[np.float64]
+Int64s = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 # Of the windows that do not overlap.
@@ -101,16 +103,13 @@ class HealthyStretch:
     """Collects the windows of a robot that works as it should; 16 bytes a signal and window."""
 
     def __init__(self, config: SituationConfig) -> None:
-        """Begin with no windows.
-
-        Args:
-            config: What the windows are made with; its nominal ranges say what their scale is.
-        """
+        """Begin with no windows; the nominal ranges of `config` say what their scale is."""
         self.config = config
         self._low = np.array([s.nominal_low for s in config.signals])
         self._width = np.array([s.nominal_high for s in config.signals]) - self._low
         self._means: list[Float64s] = []
         self._variances: list[Float64s] = []
+        self._beyond = np.zeros(len(config.signals), np.int64)
         self.windows = 0
 
     def add(self, windows: NDArray[np.float32], valid: Bools) -> None:
@@ -131,6 +130,10 @@ class HealthyStretch:
             )
         counts = valid.sum(axis=1)
         usable = 2 * counts >= expected[0]
+        # Of a window that is cut off throughout nothing is known but the side.
+        beyond = usable & ~np.any(valid & (np.abs(windows) < CLIP), axis=1)
+        self._beyond += beyond.sum(axis=0)
+        usable &= ~beyond
         samples = np.where(valid, windows, 0.0).astype(np.float64)
         mean = samples.sum(axis=1) / np.maximum(counts, 1)
         away = np.where(valid, samples - mean[:, None, :], 0.0)
@@ -162,7 +165,7 @@ class HealthyStretch:
                 f'{config.window_length} ticks)'
             )
         means, variances = np.concatenate(self._means), np.concatenate(self._variances)
-        problems = _problems(config, means, needed // 2)
+        problems = _problems(config, means, self._beyond, needed // 2)
         judged = np.array([name not in problems for name in config.names])
         if not judged.any():
             listed = '; '.join(f'{name}: {reason}' for name, reason in problems.items())
@@ -191,15 +194,25 @@ class HealthyStretch:
         )
 
 
-def _problems(config: SituationConfig, means: Float64s, fewest: int) -> dict[str, str]:
+def _problems(
+    config: SituationConfig, means: Float64s, beyond: Int64s, fewest: int
+) -> dict[str, str]:
     """Return why signals can't be judged, by name."""
     problems = {}
-    for signal, count in zip(config.signals, np.isfinite(means).sum(axis=0), strict=True):
+    counts = np.isfinite(means).sum(axis=0).tolist()
+    for signal, count, lost in zip(config.signals, counts, beyond.tolist(), strict=True):
+        needed = fewest * signal.period_ticks  # for so many ticks its windows are alike
         if not signal.topic:
             problems[signal.name] = 'this robot has no such signal'
-        elif count < fewest:
+        elif count < needed and lost:
             problems[signal.name] = (
-                f'usable in {count} of {len(means)} windows, at least {fewest} are needed'
+                f'in {lost} of {len(means)} windows all is more than {CLIP:g} times the nominal '
+                f'range {signal.nominal_low:g} … {signal.nominal_high:g} away; give it another'
+            )
+        elif count < needed:
+            slow = f', with a sample every {signal.period_ticks} ticks' if needed > fewest else ''
+            problems[signal.name] = (
+                f'usable in {count} of {len(means)} windows, at least {needed} are needed{slow}'
             )
     return problems
 

@@ -41,11 +41,12 @@ def nominal_ranges(config: SituationConfig, values: NDArray[np.float64]) -> Nomi
 
     Args:
         config: What the values were perceived with.
-        values: float64 [N, F] in each signal's unit, NaN where a signal was not usable.
+        values: float64 [N, F] in each signal's unit, one a tick, NaN where a signal was not
+            usable. A signal that is sampled every n-th tick keeps its value till the next one.
     """
     signals, counts, problems = [], {}, {}
     for signal, column in zip(config.signals, values.T, strict=True):
-        usable = column[np.isfinite(column)]
+        usable = column[np.isfinite(column)][:: signal.period_ticks]
         counts[signal.name] = len(usable)
         found = _range(signal, usable)
         if isinstance(found, str):

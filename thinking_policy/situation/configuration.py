@@ -259,7 +259,7 @@ def load_parameters(path: Path, namespace: str | None = None) -> dict[str, Any]:
     if isinstance(document, dict):
         sections = sorted(document, key=lambda name: str(name).strip('/') == NODE_NAME)
         for section in sections:
-            if _is_for_the_node(str(section), namespace):
+            if is_for_the_node(str(section), namespace):
                 body = document[section]
                 values = body.get('ros__parameters') if isinstance(body, dict) else None
                 if isinstance(values, dict):
@@ -275,7 +275,7 @@ def load_parameters(path: Path, namespace: str | None = None) -> dict[str, Any]:
     return merged
 
 
-def _is_for_the_node(section: str, namespace: str | None) -> bool:
+def is_for_the_node(section: str, namespace: str | None) -> bool:
     """Whether parameters under this name reach the node; `*` is one part, `**` any number."""
     if section.split('/')[-1] not in ('**', '*', NODE_NAME):
         return False

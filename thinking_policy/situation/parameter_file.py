@@ -9,13 +9,15 @@ from dataclasses import dataclass
 
 import yaml
 
-from thinking_policy.situation.configuration import NODE_NAME
+from thinking_policy.situation.configuration import NODE_NAME, is_for_the_node
 
 # Where a number is added, it goes below the last of these that is there.
 _BELOW = ('topic', 'type', 'unit', 'nominal_low', 'nominal_high', 'baseline_mean')
 
 
-def with_signal_numbers(text: str, numbers: Mapping[str, Mapping[str, float]]) -> str:
+def with_signal_numbers(
+    text: str, numbers: Mapping[str, Mapping[str, float]], namespace: str | None = None
+) -> str:
     """Return a parameter file with other numbers in its signals.
 
     A number that is there is replaced where it counts, which is in the last section that holds
@@ -25,14 +27,17 @@ def with_signal_numbers(text: str, numbers: Mapping[str, Mapping[str, float]]) -
     Args:
         text: A parameter file that can be read.
         numbers: Signal → setting → number, such as `{'load': {'nominal_high': 2.0}}`.
+        namespace: The node's, so that only sections change that ROS would give it; None: those
+            of any namespace.
 
     Raises:
         KeyError: The file has no settings of that signal.
     """
     root: yaml.Node | None = yaml.compose(text, Loader=yaml.SafeLoader)
+    everything = list(_entries(root, namespace))
     edits: list[tuple[int, int, str]] = []
     for signal, settings in numbers.items():
-        entries = [entry for entry in _entries(root) if entry.path[:2] == ('signals', signal)]
+        entries = [entry for entry in everything if entry.path[:2] == ('signals', signal)]
         missing = {}
         for name, number in settings.items():
             there = [e for e in entries if e.path[2:] == (name,)]
@@ -63,14 +68,12 @@ class _Entry:
     mapping: yaml.MappingNode
 
 
-def _entries(root: yaml.Node | None) -> Iterator[_Entry]:
+def _entries(root: yaml.Node | None, namespace: str | None) -> Iterator[_Entry]:
     """Yield the settings of all sections for the node, those that count more later."""
     sections = root.value if isinstance(root, yaml.MappingNode) else []
     sections = sorted(sections, key=lambda pair: str(pair[0].value).strip('/') == NODE_NAME)
     for name, body in sections:
-        if str(name.value).split('/')[-1] in ('**', '*', NODE_NAME) and isinstance(
-            body, yaml.MappingNode
-        ):
+        if is_for_the_node(str(name.value), namespace) and isinstance(body, yaml.MappingNode):
             for key, parameters in body.value:
                 if key.value == 'ros__parameters' and isinstance(parameters, yaml.MappingNode):
                     yield from _leaves(parameters, ())
@@ -99,7 +102,11 @@ def _addition(
     ]
     if at.mapping.flow_style:
         return at.value.end_mark.index, at.value.end_mark.index, ''.join(f', {x}' for x in lines)
+    indent = '\n' + ' ' * at.key.start_mark.column
+    if not isinstance(at.value, yaml.ScalarNode) or at.value.style in ('|', '>'):
+        # Where a list or text of several lines ends is not to be seen: above it, then.
+        start = at.key.start_mark.index
+        return start, start, ''.join(line + indent for line in lines)
     end = text.find('\n', at.value.end_mark.index)
     end = len(text) if end < 0 else end
-    indent = '\n' + ' ' * at.key.start_mark.column
     return end, end, ''.join(indent + line for line in lines)
