@@ -59,9 +59,9 @@ class Plan:
     """
 
     seed: int = 0
-    lives: int = 4000
+    lives: int = 5000
     steps: int = RECIPE.steps
-    judged: int = 30
+    judged: int = 60
     width: int = RobotPolicy.WIDTH
 
 

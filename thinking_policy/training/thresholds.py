@@ -23,7 +23,7 @@ _SMALLEST_OFF = 0.2
 # Share of rows in which a due activity may fall below its off-threshold.
 _INTERRUPTED = 0.02
 # F1 that differ by less are taken for equal.
-_EQUAL = 1e-3
+_EQUAL = 2e-3
 
 
 def choose_thresholds(
