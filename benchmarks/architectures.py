@@ -19,14 +19,11 @@ import argparse
 import concurrent.futures
 import dataclasses
 import json
-import logging
 import multiprocessing
 import os
 import statistics
 import sys
-import tempfile
 import time
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -34,18 +31,14 @@ os.environ['OMP_NUM_THREADS'] = os.environ['OPENBLAS_NUM_THREADS'] = '1'
 os.environ['MKL_NUM_THREADS'] = '1'
 
 import numpy as np
-import onnx
-import onnxruntime
 from candidates import Make, candidates
 from machine import heading, machine
-from onnxruntime.quantization import QuantType, quantize_dynamic
+from storing import SPECS, STORED, exported, nodes_when_loaded
 from torch import nn
 
 from thinking_policy.experiments import evolution, ordering
 from thinking_policy.experiments.timing import IDENTITY, Protocol, graph, identity, measure
-from thinking_policy.policy.compatibility import session_options
-from thinking_policy.policy.packing import input_specs
-from thinking_policy.training.export import export_graph, predictor
+from thinking_policy.training.export import predictor
 from thinking_policy.training.fit import fit, make_deterministic
 from thinking_policy.training.learning_set import LearningSet
 from thinking_policy.training.lives import CLEAN, draw_learning_set
@@ -207,23 +200,12 @@ def chosen_candidates(scale: Scale) -> dict[str, Make]:
     return {n: make for n, make in candidates().items() if not scale.names or n in scale.names}
 
 
-SPECS = input_specs(10, 7, 0, 0)
-
-
 def untrained(
     make: Make, length: int, signals: int, activities: int, seed: int = FIRST_SEED
 ) -> nn.Module:
     """Return a network with random weights."""
     make_deterministic(seed)
     return make(length, signals, activities).eval()
-
-
-def exported(network: nn.Module, weights: str = 'int8') -> bytes:
-    """Return the ONNX model of a network."""
-    with warnings.catch_warnings():
-        # A GRU without an initial state; it begins with zeros for any batch.
-        warnings.filterwarnings('ignore', message='Exporting a model to ONNX with a batch_size')
-        return export_graph(network, SPECS, weights)
 
 
 def judge(model: bytes, test: LearningSet) -> tuple[float, float]:
@@ -244,33 +226,6 @@ def timed(models: dict[str, bytes], protocol: Protocol) -> dict[str, float]:
     contenders[IDENTITY] = identity(next(iter(models.values())), inputs, protocol.batch)
     found = measure(contenders, protocol)
     return {name: states['warm'].p50 for name, states in found.items()}
-
-
-def nodes_when_loaded(model: bytes) -> int:
-    """Return how many nodes ONNX Runtime is left with after its optimisation."""
-    with tempfile.TemporaryDirectory() as folder:
-        options = session_options()
-        options.optimized_model_filepath = str(Path(folder) / 'optimised.onnx')
-        onnxruntime.InferenceSession(model, options, providers=['CPUExecutionProvider'])
-        return len(onnx.load(options.optimized_model_filepath).graph.node)
-
-
-def quantised_arithmetic(network: nn.Module) -> bytes:
-    """Return a model that multiplies whole numbers, its activations quantised at every run."""
-    logging.getLogger().setLevel(logging.ERROR)  # advice for models with shapes to infer
-    with tempfile.TemporaryDirectory() as folder:
-        given, made = Path(folder) / 'given.onnx', Path(folder) / 'made.onnx'
-        given.write_bytes(exported(network, 'float32'))
-        quantize_dynamic(given, made, weight_type=QuantType.QInt8, per_channel=True)
-        return made.read_bytes()
-
-
-STORED = {
-    'float32': lambda network: exported(network, 'float32'),
-    'float16 weights': lambda network: exported(network, 'float16'),
-    'int8 weights': exported,
-    'dynamic quantisation': quantised_arithmetic,
-}
 
 
 def report(results: dict) -> str:

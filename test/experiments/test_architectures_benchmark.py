@@ -25,7 +25,7 @@ def architectures(monkeypatch):
     monkeypatch.syspath_prepend(str(ROOT / 'benchmarks'))
     for name in ('OMP_NUM_THREADS', 'OPENBLAS_NUM_THREADS', 'MKL_NUM_THREADS'):
         monkeypatch.setenv(name, '1')  # it sets them; here they are put back
-    for name in ('architectures', 'candidates', 'machine'):
+    for name in ('architectures', 'candidates', 'machine', 'storing'):
         sys.modules.pop(name, None)
     return importlib.import_module('architectures')
 
