@@ -66,6 +66,12 @@ def test_a_node_learns_what_is_normal_and_knows_it_after_a_restart(start_robot, 
         lambda: far() or robot.activations[-1].novelty > 9.0, 'novelty of another level'
     )
 
+    robot.change_state(Transition.TRANSITION_DEACTIVATE)
+    robot.change_state(Transition.TRANSITION_CLEANUP)
+    robot.set_parameter('signals.temperature.baseline_mean', 55.0)
+    robot.change_state(Transition.TRANSITION_CONFIGURE)
+    assert mean_and_spread(robot) == (55.0, spread)  # somebody's own setting stays
+
     robot.process.end()
     again = start_robot(**QUICK)
     assert mean_and_spread(again) == (mean, spread)
@@ -112,6 +118,26 @@ def test_half_a_baseline_is_refused_while_active(start_robot):
     answer = robot.set_parameter('signals.temperature.baseline_mean', 3.0)
     assert not answer.successful
     assert 'expected baseline_mean and baseline_spread' in answer.reason
+
+
+def test_what_is_not_kept_is_said_and_so_is_one_that_ends_with_the_activation(
+    start_robot, tmp_path
+):
+    (tmp_path / 'file').write_text('')
+    robot = start_robot(**QUICK, calibration_path=f'{tmp_path}/file/kept.json')
+    pump = pumping(robot, (40.0, 41.0))
+    robot.wait_for(lambda: pump() or robot.signal_states().get('temperature') == 0, 'a value')
+    assert calibrate(robot).success
+    robot.wait_for(
+        lambda: pump() or 'cannot be written' in robot.diagnosis('calibration')[1], 'the failure'
+    )
+    level, line, _ = robot.diagnosis('calibration')
+    assert level == 1
+    assert line.startswith(f'a restart will forget what was learned: {tmp_path}/file/kept.json: ')
+
+    assert calibrate(robot).success
+    robot.change_state(Transition.TRANSITION_DEACTIVATE)
+    assert 'calibration: the node was deactivated after ' in robot.output
 
 
 CONFIG = SituationConfig(
@@ -216,6 +242,8 @@ def test_other_nominal_ranges_and_limits_leave_it_in_use(tmp_path):
         '{"made_for": 1}',
         json.dumps({**file_content(LEARNED, GIVEN, 'x'), 'signals': {'a': {}}}),
         json.dumps(file_content(LEARNED, GIVEN, 'x')).replace('0.5', '-0.5'),
+        json.dumps(file_content(LEARNED, GIVEN, 'x')).replace('3.0', '9' * 400),
+        json.dumps({**file_content(LEARNED, GIVEN, 'x'), 'signals': {}}),
     ],
 )
 def test_a_damaged_file_is_said_and_not_used(text, tmp_path):

@@ -84,18 +84,20 @@ def read_calibration(path: Path, given: SituationConfig) -> tuple[Numbers, str]:
             if name in content['signals']
         }
         at = str(content['at'])
-        usable = all(math.isfinite(m) and math.isfinite(s) and s > 0 for m, s in found.values())
+        usable = bool(found) and all(
+            math.isfinite(m) and math.isfinite(s) and s > 0 for m, s in found.values()
+        )
     except FileNotFoundError:
         return {}, ''
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
         return {}, f'{path}: no usable calibration: {error!r}; the given baseline is used'
-    if not usable:
-        return {}, f'{path}: no usable calibration: numbers; the given baseline is used'
     if not fits:
         return {}, (
             f'{path}: calibrated {at} for other signals, or before another baseline was given; '
             'the given baseline is used'
         )
+    if not usable:
+        return {}, f'{path}: no usable calibration: numbers; the given baseline is used'
     numbers = {
         f'signals.{name}.{key}': number
         for name in given.names

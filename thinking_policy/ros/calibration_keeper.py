@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from datetime import datetime, timezone
 from pathlib import Path
@@ -20,6 +21,7 @@ from thinking_policy.ros.calibration_file import (
 )
 from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.recalled_file import RecalledFile, default_path
+from thinking_policy.situation import SituationConfig
 
 
 class CalibrationKeeper:
@@ -31,7 +33,7 @@ class CalibrationKeeper:
     def __init__(self, node: Node, parameters: NodeParameters) -> None:
         """Note the baseline that the user gave; nothing is read yet."""
         self._node, self._parameters = node, parameters
-        self._given = parameters.situation
+        self._given = self._ours = _baselines(parameters.situation)
         self._file: RecalledFile | None = None
 
     @property
@@ -50,10 +52,16 @@ class CalibrationKeeper:
         return '' if self._file is None else self._file.last_failure
 
     def restore(self) -> None:
-        """Put in force what was learned before a restart, unless it is out of date."""
-        if self.path is None:
+        """Put in force what was learned before a restart, unless it is out of date.
+
+        A baseline that somebody has set since the node began stays.
+        """
+        if self.path is None or _baselines(self._parameters.situation) not in (
+            self._given,
+            self._ours,
+        ):
             return
-        numbers, line = read_calibration(self.path, self._given)
+        numbers, line = read_calibration(self.path, self._as_given())
         if numbers:
             self._set(numbers)
             self._node.get_logger().info(line)
@@ -75,13 +83,13 @@ class CalibrationKeeper:
             self._node.get_logger().info(f'calibration: {name} is judged by its range: {reason}')
         self._node.get_logger().info(
             f'calibrated: {calibration.kept:.0%} of the ticks counted as normal; '
-            + (f'kept in {where}' if where else 'not kept: calibration_path names no file')
+            + (f'to be kept in {where}' if where else 'not kept: calibration_path names no file')
         )
         if where is not None:
             self.close()
             self._file = RecalledFile(where)
             at = datetime.now(timezone.utc).isoformat(timespec='seconds')
-            self._file.offer(file_content(calibration, self._given, at))
+            self._file.offer(file_content(calibration, self._as_given(), at))
 
     def close(self) -> None:
         """Write what isn't written."""
@@ -89,9 +97,24 @@ class CalibrationKeeper:
             self._node.get_logger().warning(f'{self._file.path}: not written in time')
         self._file = None
 
+    def _as_given(self) -> SituationConfig:
+        """Return the configuration as it is but for the baseline, which is as the user gave it."""
+        situation = self._parameters.situation
+        signals = [
+            dataclasses.replace(signal, **dict(zip(BASELINE, map(float, pair), strict=True)))
+            for signal, pair in zip(situation.signals, self._given, strict=True)
+        ]
+        return dataclasses.replace(situation, signals=tuple(signals))
+
     def _set(self, numbers: Numbers) -> None:
         result = self._node.set_parameters_atomically(
             [Parameter(name, value=number) for name, number in numbers.items()]
         )
         if not result.successful:
             raise PolicyError(f'calibration: {result.reason}')
+        self._ours = _baselines(self._parameters.situation)
+
+
+def _baselines(situation: SituationConfig) -> tuple[tuple[str, str], ...]:
+    """Return mean and spread of every signal as text, in which NaN is like NaN."""
+    return tuple((repr(s.baseline_mean), repr(s.baseline_spread)) for s in situation.signals)

@@ -17,7 +17,8 @@ is the `robot_id`. Numbers are plain, counts are since activation.
 
 Levels: ERROR is what stays so until somebody changes something (a type that isn't installed,
 incompatible QoS, another type on the topic, failing inference); WARN is a sensor that is silent
-or sends nothing usable, lost messages, a calibration that failed, a clock that stands still.
+or sends nothing usable, lost messages, a calibration that failed or is not kept, a clock that
+stands still.
 """
 
 from __future__ import annotations
@@ -166,6 +167,8 @@ def calibration_finding(progress: CalibrationProgress, config: SituationConfig) 
     """Return how the calibration stands, and what is normal meanwhile."""
     if progress.state is CalibrationState.FAILED:
         return Finding(WARN, f'failed: {progress.message}')
+    if progress.unkept:
+        return Finding(WARN, f'a restart will forget what was learned: {progress.unkept}')
     if progress.state is not CalibrationState.NONE:
         return Finding(OK, f'{progress.state.value}: {progress.message}')
     count = _calibrated(config)

@@ -38,16 +38,21 @@ class CalibrationState(enum.Enum):
 
 @dataclass(frozen=True)
 class CalibrationProgress:
-    """What is said of it: state, ticks collected of how many, a line for people."""
+    """What is said of it: state, ticks collected of how many, lines for people."""
 
     state: CalibrationState
     ticks: int
     of: int
     message: str
+    unkept: str = ''
 
 
 class LiveCalibration:
-    """One calibration at a time; in the executor's thread."""
+    """One calibration at a time; in the executor's thread.
+
+    Attributes:
+        unkept: Why what was learned is not in its file; empty where it is.
+    """
 
     def __init__(self, config: SituationConfig) -> None:
         """Begin with none running.
@@ -60,13 +65,14 @@ class LiveCalibration:
         self._windows: list[tuple[NDArray[np.float32], NDArray[np.bool_]]] = []
         self._false_alarms = 0.0
         self._silent = 0
+        self.unkept = ''
         self._state, self._ticks, self._of = CalibrationState.NONE, 0, 0
         self._message = 'none asked for'
 
     @property
     def progress(self) -> CalibrationProgress:
         """How it stands."""
-        return CalibrationProgress(self._state, self._ticks, self._of, self._message)
+        return CalibrationProgress(self._state, self._ticks, self._of, self._message, self.unkept)
 
     @property
     def is_running(self) -> bool:

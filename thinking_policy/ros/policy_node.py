@@ -102,7 +102,7 @@ class PolicyNode(LifecycleNode):
                 self._policy,
                 self._outputs,
                 self._complaints,
-                self._keeper.take,
+                self._keeper,
             )
         except Exception as error:
             return self._refuse('not activated', error)

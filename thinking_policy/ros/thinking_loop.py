@@ -19,8 +19,8 @@ from rclpy.duration import Duration
 from rclpy.lifecycle import LifecycleNode
 from rclpy.timer import Timer
 
-from thinking_policy.policy import Calibration
 from thinking_policy.ros.calibration_file import BASELINE
+from thinking_policy.ros.calibration_keeper import CalibrationKeeper
 from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.health import Health
 from thinking_policy.ros.live_calibration import LiveCalibration
@@ -46,7 +46,7 @@ class ThinkingLoop:
         policy: RunningPolicy,
         outputs: Outputs,
         complaints: Complaints,
-        calibrated: Callable[[Calibration], None],
+        keeper: CalibrationKeeper,
     ) -> None:
         """Subscribe and set the timers; the executor does the rest.
 
@@ -56,7 +56,7 @@ class ThinkingLoop:
             policy: What thinks.
             outputs: The publishers.
             complaints: Takes errors.
-            calibrated: Takes what a calibration learned.
+            keeper: Takes what a calibration learned.
 
         Raises:
             SituationError: A signal's field doesn't fit its message type.
@@ -64,7 +64,7 @@ class ThinkingLoop:
         self._node, self._parameters, self._complaints = node, parameters, complaints
         self._policy, self._outputs = policy, outputs
         self.calibration = LiveCalibration(parameters.situation)
-        self._calibrated = calibrated
+        self._keeper = keeper
         self._recalled = self._open_recalled()
         self._tracker = self._make_tracker()
         self._receiver = self._make_receiver()
@@ -131,6 +131,9 @@ class ThinkingLoop:
 
     def close(self) -> None:
         """End subscriptions and timers, write what isn't written; safe after a failed start."""
+        if self.calibration.is_running:
+            ended = self.calibration.cancel('the node was deactivated')
+            self._node.get_logger().warning(f'calibration: {ended}')
         if self._jumps is not None:
             self._jumps.unregister()
             self._jumps = None
@@ -185,11 +188,14 @@ class ThinkingLoop:
         try:
             learned = self.calibration.see(situation)
             if learned is not None:
-                self._calibrated(learned)
+                self._keeper.take(learned)
         except Exception as error:
             self._complaints.error('calibration', error)
 
     def _poll(self) -> None:
+        self.calibration.unkept = self._keeper.failure
+        if self.calibration.unkept:
+            self._complaints.warn('calibration', self.calibration.unkept)
         self._health.poll(self._policy)
         for line in self._outputs.poll():
             self._node.get_logger().warning(line)
