@@ -19,6 +19,7 @@ from thinking_policy.experiments.labelled_table import (
     read_table,
     situations,
     ticks_of_rows,
+    without_gaps,
 )
 from thinking_policy.policy.nominal import nominal_ranges
 
@@ -197,10 +198,19 @@ def test_the_quick_form_takes_a_few_tables_of_each_group(results):
 
 @pytest.mark.parametrize(('text', 'expected'), [
     ('', 'expected rows below a heading datetime;<signals>;anomaly'),
-    ('datetime;a\n', 'found 1 lines'),
+    ('datetime;a\n', 'found 0 rows'),
     ('time;a\n1;2\n', "the heading 'time;a'"),
     ('datetime;a\n2020-03-09 10:00:00;1;2\n', 'line 2: expected 2 cells, found 3'),
     ('datetime;a\nyesterday;1\n', "line 2: datetime: expected a time such as .* 'yesterday'"),
+    ('datetime;a\n1920-03-09 10:00:00;1\n', "line 2: datetime: expected a time .* '1920-"),
+    ('datetime;a\n0001-03-09 10:00:00;1\n', "line 2: datetime: expected a time .* '0001-"),
+    ('datetime;a\n\n2020-03-09 10:00:00;x\n', "line 3: a: expected a number, .* found 'x'"),
+    ('datetime;a\n2020-03-09 10:00:00;1,5\n', "line 2: a: expected a number, .* found '1,5'"),
+    ('datetime;a;a\n2020-03-09 10:00:00;1;1\n', "the heading has 'a' twice"),
+    ('datetime;a;anomaly\n2020-03-09 10:00:00;1;True\n', "anomaly: expected 0 or 1, found 'T"),
+    ('datetime;a;anomaly\n2020-03-09 10:00:00;1;\n', "anomaly: expected 0 or 1, found ''"),
+    ('datetime;a\n2020-03-09 10:00:00;1\n2020-03-09 10:01:00;1\n', 'found one every 60 s'),
+    ('datetime;a\n2020-03-09 10:00:00;1\n2020-03-09 10:00:00;1\n', 'found one every 0 s'),
     ('datetime;a\n2020-03-09 10:00:01;1\n2020-03-09 10:00:00;1\n', 'the times in datetime fall'),
 ])  # fmt: skip
 def test_other_tables_are_refused_with_the_place(text, expected, tmp_path):
@@ -208,6 +218,44 @@ def test_other_tables_are_refused_with_the_place(text, expected, tmp_path):
     path.write_text(text)
     with pytest.raises(ExperimentError, match=expected):
         read_table(path)
+
+
+def test_a_mark_at_the_beginning_empty_lines_and_empty_cells_are_taken(tmp_path):
+    path = tmp_path / 'x.csv'
+    text = 'datetime;a;b\n2020-03-09 10:00:00;1;\n\n2020-03-09 10:00:01;inf;2\n\n'
+    path.write_text('\ufeff' + text, encoding='utf-8')
+    found = read_table(path)
+    assert found.columns == ('a', 'b')
+    assert np.array_equal(found.values, [[1.0, np.nan], [np.nan, 2.0]], equal_nan=True)
+    assert without_gaps(found.values).tolist() == [[1.0, 2.0], [1.0, 2.0]]
+    assert without_gaps(np.full((2, 1), np.nan)).tolist() == [[0.0], [0.0]]
+
+
+def test_missing_cells_and_a_single_column_can_be_judged(table, tmp_path):
+    gaps = table.values.copy()
+    gaps[::7, 0] = np.nan
+    cell = dataclasses.replace(table, values=gaps[:, :1], columns=('Flow',))
+    assert novelty.mahalanobis_alarms(cell.values)[FAULT].mean() > 0.9
+    assert novelty.alarms(cell)[FAULT].mean() > 0.9
+
+
+def test_a_gap_of_years_is_not_gone_through_tick_by_tick(table):
+    later = table.stamp_ns.copy()
+    later[650:] += 3600 * 24 * 3650 * 10**9
+    gap = dataclasses.replace(table, stamp_ns=later)
+    before = novelty.alarms(table)
+    assert (novelty.alarms(gap)[:650] == before[:650]).all()
+
+
+def test_what_cannot_be_learned_from_is_said_with_the_table(tmp_path):
+    path = write_table(tmp_path / 'valve' / '0.csv')
+    rows = [line.split(';') for line in path.read_text().splitlines()]
+    path.write_text(
+        '\n'.join([';'.join(rows[0])] + [';'.join([r[0], '', '', *r[3:]]) for r in rows[1:]])
+    )
+    cells = novelty.plan(Options((0,), data=tmp_path))
+    with pytest.raises(ExperimentError, match=r'valve/0\.csv: no signal can be judged'):
+        novelty.run_cell(cells[0], silent)
 
 
 def test_a_table_that_is_all_fitted_is_refused(tmp_path):

@@ -28,6 +28,11 @@ from thinking_policy.situation import (
 TIME, LABEL, CHANGE = 'datetime', 'anomaly', 'changepoint'
 SECOND = 1_000_000_000
 
+# A tick is a second: fewer rows leave windows empty, of more all but the last would be lost.
+SHORTEST_S, LONGEST_S = 0.5, 2.0
+# Episodes have ended long before; no need to go through it tick by tick.
+LONG_GAP = 3600 * SECOND
+
 _TYPE = 'std_msgs/msg/Float64'
 _REACH = 0.1
 _HEADER = b'\x00\x01\x00\x00'  # CDR, little endian
@@ -40,7 +45,7 @@ class LabelledTable:
     Attributes:
         name: Its folder and file.
         stamp_ns: int64 [N], time of each row; never falls.
-        values: float64 [N, F], NaN where a cell holds no number.
+        values: float64 [N, F], NaN where a cell is empty or not finite.
         anomaly: bool [N]; empty where the table has no labels.
         columns: F names.
     """
@@ -58,29 +63,28 @@ def read_table(path: Path) -> LabelledTable:
     Raises:
         ExperimentError: Not such a table; the message names the file, the row and what is wrong.
     """
-    try:
-        with path.open(newline='', encoding='utf-8') as file:
-            rows = list(csv.reader(file, delimiter=';'))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ExperimentError(f'{path}: not a readable table: {error}') from error
-    heading = rows[0] if rows else []
+    heading, rows = _lines(path)
     columns = tuple(name for name in heading if name not in (TIME, LABEL, CHANGE))
-    if TIME not in heading or not columns or len(rows) < 2:
+    if TIME not in heading or not columns or not rows:
         raise ExperimentError(
             f'{path}: expected rows below a heading {TIME};<signals>;{LABEL};{CHANGE}, found '
-            f'{len(rows)} lines and the heading {";".join(heading)[:80]!r}'
+            f'{len(rows)} rows and the heading {";".join(heading)[:80]!r}'
         )
-    for number, row in enumerate(rows[1:], start=2):
+    twice = [name for name in heading if heading.count(name) > 1]
+    if twice:
+        raise ExperimentError(f'{path}: the heading has {twice[0]!r} twice; expected each once')
+    for line, row in rows:
         if len(row) != len(heading):
             raise ExperimentError(
-                f'{path}: line {number}: expected {len(heading)} cells, found {len(row)}'
+                f'{path}: line {line}: expected {len(heading)} cells, found {len(row)}'
             )
-    cells = dict(zip(heading, zip(*rows[1:], strict=True), strict=True))
-    stamps = np.array([_stamp_ns(path, n, cell) for n, cell in enumerate(cells[TIME], 2)])
-    if np.any(np.diff(stamps) < 0):
-        raise ExperimentError(f'{path}: the times in {TIME} fall; expected them in order')
-    values = np.array([[_number(cell) for cell in cells[name]] for name in columns]).T
-    labels = [_number(cell) > 0.5 for cell in cells.get(LABEL, ())]
+    places = {name: heading.index(name) for name in heading}
+    stamps = np.array([_stamp_ns(path, line, row[places[TIME]]) for line, row in rows])
+    _check_times(path, stamps)
+    values = np.array(
+        [[_number(path, line, name, row[places[name]]) for name in columns] for line, row in rows]
+    )
+    labels = [_label(path, line, row[places[LABEL]]) for line, row in rows if LABEL in places]
     return LabelledTable(
         f'{path.parent.name}/{path.name}', stamps, values, np.array(labels, bool), columns
     )
@@ -129,6 +133,8 @@ def situations(table: LabelledTable, config: SituationConfig) -> Iterator[Situat
     period = config.tick_period_ns
     due = -(-int(table.stamp_ns[0]) // period) * period
     for stamp_ns, row in zip(table.stamp_ns.tolist(), table.values.tolist(), strict=True):
+        if stamp_ns - due > LONG_GAP:
+            due = -(-stamp_ns // period) * period
         while due < stamp_ns:
             yield from tracker.advance(due)
             due += period
@@ -145,6 +151,18 @@ def ticks_of_rows(table: LabelledTable, stamps_ns: NDArray[np.int64]) -> NDArray
         stamps_ns: int64, end of each tick, rising.
     """
     return np.searchsorted(stamps_ns, table.stamp_ns, side='left')
+
+
+def without_gaps(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the values [N, F] with the last known one where none is.
+
+    Before the first known one that one holds; a column without any is 0.
+    """
+    known = np.isfinite(values)
+    rows = np.maximum.accumulate(np.where(known, np.arange(len(values))[:, None], -1), axis=0)
+    first = np.argmax(known, axis=0)
+    filled = np.take_along_axis(values, np.where(rows < 0, first, rows), axis=0)
+    return np.where(known.any(axis=0), filled, 0.0)
 
 
 def groups_of(folder: Path) -> Mapping[str, list[Path]]:
@@ -171,20 +189,67 @@ def groups_of(folder: Path) -> Mapping[str, list[Path]]:
     return found
 
 
+def _lines(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return the cells of the heading, and of every other line that isn't empty, with its number.
+
+    Raises:
+        ExperimentError: It cannot be read, or is no text.
+    """
+    try:
+        with path.open(newline='', encoding='utf-8-sig') as file:  # some programs write a mark
+            reader = csv.reader(file, delimiter=';')
+            lines = [(reader.line_num, row) for row in reader if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ExperimentError(f'{path}: not a readable table: {error}') from error
+    return (lines[0][1], lines[1:]) if lines else ([], [])
+
+
+def _check_times(path: Path, stamps: NDArray[np.int64]) -> None:
+    steps = np.diff(stamps)
+    if np.any(steps < 0):
+        raise ExperimentError(f'{path}: the times in {TIME} fall; expected them in order')
+    step_s = float(np.median(steps[steps > 0])) / SECOND if np.any(steps > 0) else 0.0
+    if len(stamps) > 1 and not SHORTEST_S <= step_s <= LONGEST_S:
+        raise ExperimentError(
+            f'{path}: expected a row about every second, found one every {step_s:g} s'
+        )
+
+
 def _stamp_ns(path: Path, line: int, cell: str) -> int:
     try:
         moment = datetime.fromisoformat(cell)
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        stamp_ns = round(moment.timestamp() * 1e6) * 1000
+        if not 0 < stamp_ns < 2**62:
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ExperimentError(
+            f'{path}: line {line}: {TIME}: expected a time such as 2020-03-09 10:14:33, from '
+            f'1970 to 2116, found {cell!r}'
+        ) from None
+    return stamp_ns
+
+
+def _number(path: Path, line: int, column: str, cell: str) -> float:
+    if not cell.strip():
+        return math.nan
+    try:
+        value = float(cell)
     except ValueError:
         raise ExperimentError(
-            f'{path}: line {line}: {TIME}: expected a time such as 2020-03-09 10:14:33, found '
-            f'{cell!r}'
+            f'{path}: line {line}: {column}: expected a number, or nothing where there is none; '
+            f'found {cell[:40]!r}'
         ) from None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
-    return round(moment.timestamp() * 1e6) * 1000
+    return value if math.isfinite(value) else math.nan
 
 
-def _number(cell: str) -> float:
+def _label(path: Path, line: int, cell: str) -> bool:
     try:
-        return float(cell)
+        value = float(cell)
     except ValueError:
-        return math.nan
+        value = math.nan
+    if value not in (0.0, 1.0):
+        raise ExperimentError(
+            f'{path}: line {line}: {LABEL}: expected 0 or 1, found {cell[:40]!r}'
+        )
+    return value == 1.0

@@ -40,6 +40,7 @@ from thinking_policy.experiments.labelled_table import (
     read_table,
     situations,
     ticks_of_rows,
+    without_gaps,
 )
 from thinking_policy.experiments.plotting import BLUE, ORANGE, PAPER_GREY
 from thinking_policy.policy import (
@@ -47,6 +48,7 @@ from thinking_policy.policy import (
     Baseline,
     HealthyStretch,
     NoveltyHold,
+    PolicyError,
     baseline_of,
     novelty,
     with_baseline,
@@ -113,16 +115,17 @@ def novelties(ticks: Iterable[Situation], baseline: Baseline) -> NDArray[np.floa
 def mahalanobis_alarms(values: NDArray[np.float64]) -> Flags:
     """Return alarms [N] by the Mahalanobis distance of the mean over the last ten rows.
 
-    Mean and covariance are the plain ones of the first 300 rows; the threshold is the 99 %
-    quantile of the next 100.
+    A missing value is the last one before it. Mean and covariance are the plain ones of the
+    first 300 rows; the threshold is the 99 % quantile of the next 100.
     """
+    values = without_gaps(values)
     sums = np.cumsum(np.vstack([np.zeros(values.shape[1]), values]), axis=0)
     ends = np.arange(1, len(values) + 1)
     starts = np.maximum(0, ends - WINDOW_LENGTH)
     means = (sums[ends] - sums[starts]) / (ends - starts)[:, None]
     fitted = means[WINDOW_LENGTH - 1 : MAHALANOBIS_ROWS]
     away = means - fitted.mean(axis=0)
-    inverse = np.linalg.pinv(np.cov(fitted.T))
+    inverse = np.linalg.pinv(np.atleast_2d(np.cov(fitted.T)))
     distance = np.einsum('ni,ij,nj->n', away, inverse, away)
     threshold = float(np.quantile(distance[MAHALANOBIS_ROWS:FIT_ROWS], MAHALANOBIS_QUANTILE))
     return np.asarray(distance > threshold)
@@ -171,8 +174,12 @@ def run_cell(cell: Cell, tell: Tell) -> Figures:
     tell('perceiving', 0.1)
     labelled = bool(len(table.anomaly))
     anomaly = table.anomaly if labelled else np.zeros(len(table.stamp_ns), bool)
+    try:
+        ours = alarms(table)
+    except PolicyError as error:
+        raise ExperimentError(f'{table.name}: {error}') from error
     flags = {
-        OURS: alarms(table),
+        OURS: ours,
         MAHALANOBIS: mahalanobis_alarms(table.values),
         ALL_ALARM: np.ones(len(anomaly), bool),
     }
