@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from thinking_policy.policy import PolicyError, PolicyRuntime, read_manifest
-from thinking_policy.training.build_policy import CREATED, Plan, build, main
+from thinking_policy.training.build_policy import CREATED, RECIPE, Plan, build, main
 from thinking_policy.training.scenarios import ACTIVITIES, SIGNAL_NAMES
 
 LITTLE = Plan(seed=101, lives=30, steps=60, judged=1, width=16)
@@ -35,9 +35,16 @@ def test_the_file_describes_itself(built, tmp_path):
     assert tuple(s.name for s in manifest.signals) == SIGNAL_NAMES
     assert tuple(a.id for a in manifest.activities) == ACTIVITIES
     assert manifest.created == CREATED
-    assert manifest.training == {'seed': 101, 'lives': 30, 'steps': 60}
+    assert {k: manifest.training[k] for k in ('seed', 'lives', 'steps')} == {
+        'seed': 101,
+        'lives': 30,
+        'steps': 60,
+    }
+    assert manifest.training['drop'] == RECIPE.augmentation.drop
     assert manifest.event_vocabulary == ()
-    assert {f'f1.{name}' for name in ACTIVITIES} <= set(manifest.metrics)
+    assert {f'{what}.{name}' for name in ACTIVITIES for what in ('f1', 'ece')} <= set(
+        manifest.metrics
+    )
 
 
 def test_from_the_command_line(tmp_path, activity_list, capsys, monkeypatch):

@@ -28,7 +28,7 @@ def thresholds(bundled):
 
 
 def test_it_is_small(bundled_path):
-    assert bundled_path.stat().st_size < 50_000
+    assert bundled_path.stat().st_size <= 30_000
 
 
 def test_it_fits_the_shipped_configuration(bundled_path, checkout):
@@ -43,6 +43,14 @@ def test_it_fits_the_shipped_configuration(bundled_path, checkout):
             learned.nominal_low,
             learned.nominal_high,
         )
+
+
+def test_it_tells_how_good_it_is_and_how_it_was_made(bundled):
+    manifest = bundled.manifest
+    assert manifest.metrics['f1'] > 0.95
+    assert manifest.metrics['ece'] < 0.01
+    assert manifest.training['seed'] == 0
+    assert len(manifest.training_data_sha256) == 64
 
 
 def test_its_activities_are_the_shipped_ones(bundled, activity_list):
@@ -80,7 +88,7 @@ def test_each_kind_of_thinking_is_recognised_in_robots_never_met(bundled, bundle
         assert figures[f'missed.{name}'] <= 0.05, (name, figures)
 
 
-@pytest.mark.parametrize(('drop', 'least'), [(0.1, 0.95), (0.3, 0.9), (0.5, 0.8)])
+@pytest.mark.parametrize(('drop', 'least'), [(0.1, 0.96), (0.3, 0.95), (0.5, 0.92)])
 def test_lost_samples_cost_little(bundled, bundled_predict, drop, least):
     lives = watch_lives(
         bundled_predict,
@@ -89,16 +97,20 @@ def test_lost_samples_cost_little(bundled, bundled_predict, drop, least):
         np.random.default_rng(902),
         Disturbance(drop=drop, missing=0, odd=0),
     )
-    assert measure(bundled.manifest.activities, lives)['f1'] > least
+    figures = measure(bundled.manifest.activities, lives)
+    assert figures['f1'] > least
+    assert figures['ece'] < 0.01
 
 
-@pytest.mark.parametrize('scenario', [name for name in SCENARIOS if name != 'healthy'])
-def test_the_simulated_robot_shows_its_fault_tick_by_tick(bundled, thresholds, scenario):
-    """As the node does it: situation, inference, activation filter."""
+def lived_with(bundled, thresholds, scenario, seed, ticks):
+    """Return what was called for, what of it was shown, and ticks of what never was.
+
+    As the node does it: situation, inference, activation filter.
+    """
     called, shown, wrong = set(), set(), 0
-    robot = SimulatedRobot(scenario, seed=0)
+    robot = SimulatedRobot(scenario, seed=seed)
     switch = ActivationFilter(*thresholds, DEFAULT_HOLD_S)
-    window, ticks = np.zeros((10, 7), np.float32), 160
+    window = np.zeros((10, 7), np.float32)
     valid = np.zeros((10, 7), np.bool_)
     for tick in range(1, ticks + 1):
         moment = robot.at(tick * TICK_S)
@@ -113,5 +125,17 @@ def test_the_simulated_robot_shows_its_fault_tick_by_tick(bundled, thresholds, s
         called |= set(moment.activities)
         shown |= now & set(moment.activities)
         wrong += len(now - {a for p in SCENARIOS[scenario] for a in PHASES[p].activities})
-    assert shown == called
-    assert wrong <= 0.03 * ticks
+    return called, shown, wrong
+
+
+@pytest.mark.parametrize('scenario', [name for name in SCENARIOS if name != 'healthy'])
+def test_simulated_robots_show_their_fault_tick_by_tick(bundled, thresholds, scenario):
+    robots, ticks = 5, 160
+    wrong = []
+    for seed in range(robots):
+        called, shown, beside = lived_with(bundled, thresholds, scenario, seed, ticks)
+        assert shown == called, seed
+        wrong.append(beside)
+    # One tick above a threshold lasts for the four of the hold.
+    assert max(wrong) <= 0.05 * ticks, wrong
+    assert sum(wrong) <= 0.015 * robots * ticks, wrong

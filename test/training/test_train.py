@@ -27,7 +27,7 @@ from thinking_policy.training.train import (
     train_policy,
 )
 
-QUICK = Plan('robot', Recipe(steps=250, batch=64, learning_rate=1e-2), width=16)
+QUICK = Plan('robot', Recipe(steps=400, batch=64, learning_rate=2e-2), width=16)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_policy_learns_and_describes_itself(trained, situations, tmp_path):
     assert manifest.metrics['ece'] <= 0.05
     assert {f'{m}.g1' for m in ('f1', 'precision', 'recall', 'ece')} <= set(manifest.metrics)
     assert manifest.metrics['rows'] == 120
-    assert manifest.training['steps'] == 250
+    assert manifest.training['steps'] == 400
     assert manifest.training['rows'] == 360
     assert manifest.training['measured_on_validation'] == 0
     assert manifest.training_data_sha256 == split(situations(), 0.2, 0.2, 0).learning.sha256

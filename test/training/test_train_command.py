@@ -32,7 +32,7 @@ def sha256(path):
 
 
 def train(data, two_activities, output, *more):
-    quick = ['--steps', '150', '--batch', '64', '--width', '16', '--patience', '0']
+    quick = ['--steps', '600', '--batch', '64', '--width', '16', '--patience', '0']
     return main(
         ['train', str(data), '-o', str(output), '--activities', str(two_activities), *quick, *more]
     )
@@ -41,7 +41,7 @@ def train(data, two_activities, output, *more):
 def test_trained_twice_the_files_are_the_same(data, two_activities, tmp_path, capsys):
     assert train(data, two_activities, tmp_path / 'a.onnx') == 0
     told = capsys.readouterr()
-    assert 'step 150 of 150' in told.err
+    assert 'step 600 of 600' in told.err
     assert '90 test rows, never learned from' in told.out
     assert 'not learned, since no label names them: g2' in told.out
     assert read_manifest(tmp_path / 'a.onnx').version in told.out
@@ -108,7 +108,7 @@ def test_evaluate_takes_data_that_label_only_some_of_the_activities(
 def test_distil_names_its_teacher_as_parent(data, two_activities, tmp_path, capsys):
     train(data, two_activities, tmp_path / 'p.onnx')
     words = ['distil', str(tmp_path / 'p.onnx'), str(data), '-o', str(tmp_path / 's.onnx')]
-    assert main([*words, '--steps', '300', '--width', '16', '--patience', '0']) == 0
+    assert main([*words, '--steps', '600', '--width', '16', '--patience', '0']) == 0
     student = read_manifest(tmp_path / 's.onnx')
     assert student.parent == read_manifest(tmp_path / 'p.onnx').version
     assert student.training['distilled'] == pytest.approx(0.7)

@@ -169,33 +169,44 @@ def train_policy(
         predict(*measuring.packed()), measuring, [activity.threshold for activity in chosen]
     )
     data, manifest = assemble(
-        graph,
-        Manifest(
-            robot=plan.robot,
-            signals=learning.signals,
-            window_length=learning.length,
-            tick_period_s=learning.tick_period_s,
-            activities=chosen,
-            inputs=learning.specs,
-            event_vocabulary=learning.vocabulary,
-            recent_events=learning.recent_events,
-            network=network_name(network),
-            parameters=count_parameters(network),
-            training_data_sha256=learning.sha256,
-            training={
-                **recipe_numbers(plan.recipe),
-                'rows': float(len(learning)),
-                'steps_done': float(fitted.steps),
-                'measured_on_validation': float(truth.measuring is None),
-                **plan.training,
-            },
-            metrics=evaluation.figures(),
-            parent=plan.parent,
-            created=plan.created,
-        ),
+        graph, _manifest(plan, learning, chosen, network, fitted, evaluation, truth)
     )
     names = tuple(activities[index].id for index in scaled)
     return Trained(data, manifest, fitted, names, evaluation)
+
+
+def _manifest(
+    plan: Plan,
+    learning: LearningSet,
+    activities: tuple[ThinkingActivity, ...],
+    network: nn.Module,
+    fitted: Fitted,
+    evaluation: Evaluation,
+    truth: Parts,
+) -> Manifest:
+    return Manifest(
+        robot=plan.robot,
+        signals=learning.signals,
+        window_length=learning.length,
+        tick_period_s=learning.tick_period_s,
+        activities=activities,
+        inputs=learning.specs,
+        event_vocabulary=learning.vocabulary,
+        recent_events=learning.recent_events,
+        network=network_name(network),
+        parameters=count_parameters(network),
+        training_data_sha256=learning.sha256,
+        training={
+            **recipe_numbers(plan.recipe),
+            'rows': float(len(learning)),
+            'steps_done': float(fitted.steps),
+            'measured_on_validation': float(truth.measuring is None),
+            **plan.training,
+        },
+        metrics=evaluation.figures(),
+        parent=plan.parent,
+        created=plan.created,
+    )
 
 
 def make_network(kind: str, learning: LearningSet, width: int = RobotPolicy.WIDTH) -> nn.Module:
