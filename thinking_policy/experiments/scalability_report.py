@@ -54,6 +54,7 @@ PAPER_CONTENT = {
     'time_ratio_at_30000': 9.53,
 }
 _MB = 1e6
+_TICKS_MS = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 
 def condition(history: int) -> str:
@@ -166,7 +167,7 @@ def _time_tables(results: Results) -> list[Table]:
         rows.append([name, *cells, *(paper or ['–']), f'{_ms(results, name, "warm") / floor:.1f}'])
     longest = _histories(results)[-1]
     ratios = [
-        f'{_ms(results, stored(FLAT, longest), state) / _ms(results, policy, state):.3g}'
+        _times(_ms(results, stored(FLAT, longest), state) / _ms(results, policy, state))
         for policy in (ROBOT_ONNX, REFERENCE_ONNX)
         for state in ('warm', 'batched')
     ]
@@ -235,12 +236,17 @@ def _draw_time(results: Results, axes: Axes) -> None:
     linked = [Stat(_ms(results, stored(HNSW, count), 'warm'), 0.0, 1) for count in counts]
     lines(axes, [*retrieval, *policies, Series(HNSW, counts, linked)])
     axes.set_yscale('log')
+    axes.set_yticks(_TICKS_MS, [f'{tick:g}' for tick in _TICKS_MS])
     axes.set_ylabel('one query, ms (median, warm)')
 
 
 def _histories(results: Results) -> Sequence[int]:
     counts = [result.cell.settings.get('history') for result in results.cells]
     return sorted({int(count) for count in counts if count is not None})
+
+
+def _times(ratio: float) -> str:
+    return f'{ratio:,.0f}' if ratio >= 10 else f'{ratio:.2f}'
 
 
 def _ms(results: Results, name: str, state: str) -> float:
