@@ -181,6 +181,13 @@ def test_tables_show_methods_groups_and_recordings(results):
     assert single.rows[2][1] == '–'
 
 
+def test_without_any_labels_nothing_is_said_of_the_methods(results):
+    free = Results(results.options, results.cells[:1])
+    whole, groups, _ = novelty.tables(free)
+    assert whole.rows[0] == (novelty.OURS, '–', '–', '–')
+    assert groups.rows == []
+
+
 def test_the_figure_can_be_drawn(results, tmp_path):
     from thinking_policy.experiments.plotting import write_figure
 

@@ -278,6 +278,8 @@ def _bars(
 
 
 def _cells(figures: Mapping[str, float]) -> tuple[str, str, str]:
+    if figures.get('tables') == 0.0:
+        return '–', '–', '–'
     f1, false, missing = (
         _cell(figures[name]) for name in ('f1', 'false_alarm_rate', 'missing_alarm_rate')
     )
