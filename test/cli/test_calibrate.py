@@ -10,7 +10,10 @@ import sys
 import numpy as np
 import pytest
 
+from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli.main import main
+from thinking_policy.cli.robot_files import find_configuration
+from thinking_policy.cli.stretch import Recorded, cut_out
 from thinking_policy.situation import load_configuration
 
 rosbags = pytest.importorskip('rosbags')
@@ -335,3 +338,20 @@ def test_a_robot_of_several_in_one_file_is_calibrated_by_its_namespace(
     one, two = (load_configuration(path, f'robot{i}') for i in (1, 2))
     assert one.signals[0].baseline_mean == pytest.approx(60.0, abs=0.5)
     assert two == load_configuration(recording / 'both.yaml', 'robot2')
+
+
+def test_ticks_before_the_first_ones_time_count_unless_a_begin_is_given():
+    seconds = np.array([0.0, 1.0, -50.0, -49.0])  # the clock went back
+    whole = Recorded(
+        load_configuration(find_configuration('')),
+        np.zeros((4, 1, 1), np.float32),
+        np.zeros((4, 1, 1), bool),
+        np.zeros((4, 1)),
+        seconds,
+        np.array(['a', 'a', 'b', 'b']),
+    )
+    assert cut_out(whole, None, None, []).seconds.tolist() == seconds.tolist()
+    assert cut_out(whole, None, 1.0, []).seconds.tolist() == [0.0, -50.0, -49.0]
+    assert cut_out(whole, 0.0, None, []).seconds.tolist() == [0.0, 1.0]
+    with pytest.raises(ThinkingPolicyError, match=r'--from 2.0 --episode b: .* from -50 to 1 s'):
+        cut_out(whole, 2.0, None, ['b'])
