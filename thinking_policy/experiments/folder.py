@@ -97,7 +97,7 @@ class RunFolder:
             **dataclasses.asdict(result.cell),
             'fingerprint': result.cell.fingerprint,
             'figures': result.figures,
-            'wall_s': round(result.wall_s, 3),
+            'wall_s': result.wall_s,
             'machine': result.machine,
             'versions': result.versions,
         }

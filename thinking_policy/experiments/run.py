@@ -76,7 +76,9 @@ def run(
         # Closed at once, and not when memory is tidied up: its end ends the processes.
         with contextlib.closing(run_cells(module, missing, jobs, watching.progress)) as running:
             for done in running:
-                result = CellResult(done.cell, done.figures, done.wall_s, here, now)
+                # As it is kept, so that a later run reports the very same.
+                wall_s = round(done.wall_s, 3)
+                result = CellResult(done.cell, done.figures, wall_s, here, now)
                 folder.keep(result)
                 results[done.cell.key] = result
                 watching.cell(len(results), len(cells), done.cell)
