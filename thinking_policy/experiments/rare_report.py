@@ -15,7 +15,9 @@ from thinking_policy.experiments.plotting import Series, lines
 from thinking_policy.experiments.report import plus_minus, verdict
 
 NAME = 'rare'
-REFERENCE, PLAIN, BETTER = 'reference, plain', 'robot, plain', 'robot, better'
+REFERENCE, REFERENCE_BETTER = 'reference, plain', 'reference, better'
+PLAIN, BETTER = 'robot, plain', 'robot, better'
+METHODS = (REFERENCE, REFERENCE_BETTER, PLAIN, BETTER)
 ALWAYS_FIVE, ALL_EIGHT = 'always the five', 'always all eight'
 HISTORIES = (100, 250, 500, 1_000, 2_000, 4_000, 8_000)
 FRESH_HISTORIES = (100, 250)
@@ -73,8 +75,7 @@ def _paper_table(results: Results) -> Table:
                 str(count // 25),
                 plus_minus(PAPER[count]),
                 f'{plus_minus(first)} {verdict(first, PAPER[count])}' if first.n else '–',
-                plus_minus(results.stat(name, PLAIN)),
-                plus_minus(results.stat(name, BETTER)),
+                *(plus_minus(results.stat(name, method)) for method in METHODS[1:]),
             ]
         )
     always = [
@@ -83,7 +84,7 @@ def _paper_table(results: Results) -> Table:
     ]
     return Table(
         "Micro-F1 on the rare pattern alone (the paper's table); components never met",
-        ('N', 'rare', 'paper', REFERENCE, PLAIN, BETTER),
+        ('N', 'rare', 'paper', *METHODS),
         rows,
         (
             'A test of nothing but the rare pattern can be gamed: always naming its five '
@@ -96,7 +97,7 @@ def _stream_table(results: Results) -> Table:
     rows = []
     for count in _histories(results):
         name = condition(count)
-        for method in (REFERENCE, PLAIN, BETTER, ALWAYS_FIVE, ALL_EIGHT):
+        for method in (*METHODS, ALWAYS_FIVE, ALL_EIGHT):
             # Who always says the same says it whatever the history.
             idle = method in (ALWAYS_FIVE, ALL_EIGHT)
             if results.stat(name, method).n and (not idle or count == _histories(results)[0]):
@@ -110,7 +111,7 @@ def _stream_table(results: Results) -> Table:
         rows,
         (
             'found, false: threshold chosen on further situations of the components of the '
-            'history, none of them rare, such that 0.5 % are above it. ROC: found where the '
+            'history, none of them rare, such that 0.25 % are above it. ROC: found where the '
             'threshold leaves 1 % of the other situations of the test itself. ≥ 0.5: found with '
             'that threshold, and the false ones with it. common, near F1: micro-F1 on the common '
             'patterns and on the near misses.',
@@ -165,7 +166,7 @@ def _draw_curve(results: Results, axes: Axes) -> None:
     counts = _histories(results)
     shown = [
         Series(method, counts, [results.stat(condition(count), method) for count in counts])
-        for method in (REFERENCE, PLAIN, BETTER)
+        for method in METHODS
         if results.stat(condition(counts[0]), method).n
     ]
     paper = Series('paper', counts, [PAPER[count] for count in counts], paper=True)
@@ -183,7 +184,7 @@ def _draw_roc(results: Results, axes: Axes) -> None:
     name = condition(count)
     shown = [
         Series(method, ROC, [results.stat(name, method, f'roc {share:g}') for share in ROC])
-        for method in (REFERENCE, PLAIN, BETTER)
+        for method in METHODS
         if results.stat(name, method).n
     ]
     lines(axes, shown)

@@ -119,7 +119,7 @@ def plan(options: Options) -> list[Cell]:
     settings: dict[str, dict[str, Any]] = {
         'ordering': recipe,
         'evolution': recipe,
-        'rare': {'recipe': asdict(rare.better_recipe(options.quick))},
+        'rare': {'recipe': asdict(rare.better(robot_recipe(options.quick)))},
         'bundled': version,
     }
     return [
