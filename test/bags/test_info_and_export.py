@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -149,6 +150,21 @@ def test_many_situations_keep_their_order_and_episodes(write_bag, temperatures, 
     assert found['values'][:3000, 0].tolist() == list(range(3000))
     assert len(set(found['episode'][:3000].tolist())) == 1
     assert found['episode'][-1] != found['episode'][0]
+
+
+def test_neither_the_bag_nor_a_pipe_is_replaced(write_bag, temperatures, tmp_path):
+    bag = write_bag(temperatures([1.0]))
+    parts = {path: path.read_bytes() for path in bag.iterdir()}
+    assert {path.suffix for path in parts} >= {'.yaml'}
+    for path in parts:
+        with pytest.raises(BagError, match='is the bag or a part of it'):
+            exported(bag, config(*ONE), path, overwrite=True)
+    os.mkfifo(tmp_path / 'pipe')
+    for path in (tmp_path, tmp_path / 'pipe'):
+        with pytest.raises(BagError, match='is there and not a file'):
+            exported(bag, config(*ONE), path, overwrite=True)
+    assert {path: path.read_bytes() for path in bag.iterdir()} == parts
+    exported(bag, config(*ONE), bag / 's.npz')  # beside them is no harm
 
 
 def test_a_file_is_replaced_only_when_told_and_never_left_half(write_bag, temperatures, tmp_path):

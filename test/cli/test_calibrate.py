@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 
 import numpy as np
@@ -295,11 +296,11 @@ def test_situations_that_were_cut_off_are_refused_and_kept_ranges_judge_nothing_
 
 
 @pytest.mark.parametrize(('words', 'expected'), [
-    (('-o', 'walk.npz', '--force'), 'walk.npz: is the recording, or in it'),
+    (('-o', 'walk.npz', '--force'), 'walk.npz: is the recording or a part of it'),
     (('-o', 'x.yaml', '--plot', 'walk.npz', '--force'), 'ends with .png, .svg, .pdf'),
     (('-o', 'x.png', '--plot', 'x.png'), 'x.png: is the robot file to write'),
     (('-o', 'folder', '--force'), 'folder: is there and not a file'),
-    (('-o', '/dev/null', '--force'), '/dev/null: is there and not a file'),
+    (('-o', 'pipe', '--force'), 'pipe: is there and not a file'),
     (('-o', 'x.yaml', '--plot', 'x.xyz'), 'x.xyz: expected a name that ends with .png'),
 ])  # fmt: skip
 def test_nothing_is_overwritten_that_is_no_robot_file(
@@ -307,13 +308,14 @@ def test_nothing_is_overwritten_that_is_no_robot_file(
 ):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'folder').mkdir()
+    os.mkfifo(tmp_path / 'pipe')
     whole = (recording / 'walk.npz').read_bytes()
     (tmp_path / 'walk.npz').write_bytes(whole)
     code, out, err = calibrate(*words, of=tmp_path / 'walk.npz')
     assert (code, out) == (2, '')
     assert expected in err
     assert (tmp_path / 'walk.npz').read_bytes() == whole
-    assert sorted(path.name for path in tmp_path.iterdir()) == ['folder', 'walk.npz']
+    assert sorted(path.name for path in tmp_path.iterdir()) == ['folder', 'pipe', 'walk.npz']
 
 
 def test_without_matplotlib_a_picture_is_refused_before_all_else(calibrate, tmp_path, monkeypatch):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from thinking_policy import __version__
 from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.locating import is_part
 from thinking_policy.bags.reader import Bag
 from thinking_policy.bags.replay import Replay
 from thinking_policy.situation import Event, Situation, SituationConfig
@@ -132,10 +133,10 @@ def export_situations(
         The arrays that were written.
 
     Raises:
-        BagError: The file exists and may not be replaced, or cannot be written.
+        BagError: The file exists and may not be replaced, is a part of the bag, or cannot be
+            written.
     """
-    if _exists(path) and not overwrite:
-        raise BagError(f'{path}: exists already; choose another name or replace it with --force')
+    _check_free(path, bag.path, overwrite)
     collected = SituationArrays(config, stride)
     for situation in replay:
         collected.add(situation)
@@ -146,11 +147,19 @@ def export_situations(
     return arrays
 
 
-def _exists(path: Path) -> bool:
+def _check_free(path: Path, bag: Path, overwrite: bool) -> None:
+    """Refuse a place whose content is not ours to replace."""
     try:
-        return path.exists()
+        if is_part(path, bag):
+            raise BagError(f'{path}: is the bag or a part of it; choose another name')
+        if path.exists() and not path.is_file():
+            raise BagError(f'{path}: is there and not a file; choose another name')
+        if path.exists() and not overwrite:
+            raise BagError(
+                f'{path}: exists already; choose another name or replace it with --force'
+            )
     except OSError:  # no access to the folder: writing will say so
-        return False
+        return
 
 
 def _write(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:

@@ -43,6 +43,15 @@ class Located:
     notes: Counter[str] = field(default_factory=Counter)
 
 
+def is_part(path: Path, bag: Path) -> bool:
+    """Whether writing a file would replace the bag or one of its files."""
+    path, bag = path.resolve(), bag.resolve()
+    names = (*SUFFIXES, *(f'.db3{suffix}' for suffix in WAL_SUFFIXES))
+    return path == bag or (
+        path.parent == bag and (path.name == METADATA or path.name.endswith(names))
+    )
+
+
 def locate(path: Path) -> Located:
     """Find the storage files behind a path.
 

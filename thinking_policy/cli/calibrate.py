@@ -130,9 +130,9 @@ def _check_outputs(recording: Path, output: Path, plot: Path | None, force: bool
     for path in (output, plot):
         if path is None:
             continue
-        if recording.resolve() in (path.resolve(), *path.resolve().parents):
+        if _is_part(path, recording):
             raise ThinkingPolicyError(
-                f'{path}: is the recording, or in it; choose a name elsewhere'
+                f'{path}: is the recording or a part of it; choose another name'
             )
         if path.exists() and not path.is_file():
             raise ThinkingPolicyError(f'{path}: is there and not a file; choose another name')
@@ -140,6 +140,15 @@ def _check_outputs(recording: Path, output: Path, plot: Path | None, force: bool
             raise ThinkingPolicyError(
                 f'{path}: exists already; choose another name or replace it with --force'
             )
+
+
+def _is_part(path: Path, recording: Path) -> bool:
+    if _is_npz(recording):
+        return path.resolve() == recording.resolve()
+    # Reading bags needs an extra; a .npz doesn't.
+    from thinking_policy.bags.locating import is_part
+
+    return is_part(path, recording)
 
 
 def _is_npz(recording: Path) -> bool:
