@@ -60,6 +60,8 @@ def test_from_the_command_line(tmp_path, activity_list, capsys, monkeypatch):
             '30',
             '--steps',
             '60',
+            '--judged',
+            '1',
             '--activities',
             str(activity_list),
         ]

@@ -217,7 +217,7 @@ def test_the_result_depends_on_the_parts_of_a_batch_and_not_on_the_cores(problem
     recipe = dataclasses.replace(LITTLE, threads=2)
     made = []
     for cores in (1, 2, 8):
-        monkeypatch.setattr('thinking_policy.training.fit._cores', lambda cores=cores: cores)
+        monkeypatch.setattr('thinking_policy.training.fit.cores', lambda cores=cores: cores)
         made.append(network(dropout=0.2))
         fit(made[-1], problem(), recipe)
     assert same(made[0], made[1])
@@ -282,3 +282,12 @@ def test_a_teachers_probabilities_are_learned_as_they_are(problem):
     made = network()
     fit(made, problem(labels=soft), RECIPE)
     assert torch.sigmoid(made(*problem().inputs())).mean().item() == pytest.approx(0.3, abs=0.03)
+
+
+def test_what_is_not_valid_is_not_learned_from(problem):
+    learning = problem()
+    valid = learning.valid.copy()
+    valid[:, 0] = False  # the only sample that tells the label
+    made = network()
+    fit(made, dataclasses.replace(learning, valid=valid), RECIPE)
+    assert right(made, learning) < 0.7

@@ -149,6 +149,12 @@ def main(arguments: list[str] | None = None) -> int:
         '--steps', type=int, default=default.steps, help='optimiser steps (default: %(default)s)'
     )
     parser.add_argument(
+        '--judged',
+        type=int,
+        default=default.judged,
+        help='lives for each scenario to choose thresholds on (default: %(default)s)',
+    )
+    parser.add_argument(
         '--created',
         default=_created(),
         help=f'time written into the file (default: SOURCE_DATE_EPOCH, or {CREATED})',
@@ -159,7 +165,10 @@ def main(arguments: list[str] | None = None) -> int:
         activities = given.activities or config_folder() / 'thinking.yaml'
         with shown('simulating', sys.stdout) as progress:
             data, manifest = build(
-                Plan(given.seed, given.lives, given.steps), activities, given.created, progress
+                Plan(given.seed, given.lives, given.steps, given.judged),
+                activities,
+                given.created,
+                progress,
             )
         write_artifact(given.output, data)
         PolicyRuntime.load(given.output)

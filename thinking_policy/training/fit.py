@@ -9,9 +9,7 @@ computed by one thread, and the parts' gradients are added in a fixed order.
 from __future__ import annotations
 
 import copy
-import itertools
 import math
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +19,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from thinking_policy.training.augmentation import augment, mask_strength
+from thinking_policy.training.augmentation import mask_strength
+from thinking_policy.training.batches import Batches, loss_of, thinned
 from thinking_policy.training.checkpoint import (
     Checkpoint,
     deferred_interrupt,
@@ -31,15 +30,12 @@ from thinking_policy.training.checkpoint import (
 from thinking_policy.training.drawing import RowDrawer
 from thinking_policy.training.errors import LearningError
 from thinking_policy.training.learning_set import LearningSet
-from thinking_policy.training.networks import Dropout
 from thinking_policy.training.recipe import Recipe
+from thinking_policy.training.side_by_side import cores, parts_of, pool_of, replicas_of
 
 Progress = Callable[[int, int, float], None]
 
 _CHECKPOINT_EVERY_S = 30.0
-_VALIDATION_BATCH = 512
-# More rows than these make evaluations slower than the steps between them.
-_VALIDATION_ROWS = 2048
 # The smoothed loss forgets a step's value in about 50 steps.
 _SMOOTH = 0.98
 
@@ -117,15 +113,15 @@ class _Fit:
         path: Path | None,
     ) -> None:
         self._network, self._recipe, self._path = network, recipe, path
-        self._rows = _Tensors(learning)
-        self._validation = _Tensors(_thinned(validation)) if validation is not None else None
+        self._rows = Batches(learning)
+        self._validation = Batches(thinned(validation)) if validation is not None else None
         self._drawer = RowDrawer(learning, recipe)
         self._augmenting = torch.Generator().manual_seed(recipe.seed + 1)
         self._dropping = [
             torch.Generator().manual_seed(recipe.seed * 1000 + 2 + part)
             for part in range(recipe.threads)
         ]
-        self._replicas = _replicas(network, self._dropping)
+        self._replicas = replicas_of(network, self._dropping)
         self._optimiser = torch.optim.AdamW(
             network.parameters(),
             lr=recipe.learning_rate,
@@ -147,12 +143,12 @@ class _Fit:
     def run(self, progress: Progress | None) -> Fitted:
         recipe, start = self._recipe, time.monotonic()
         saved = start
-        workers = min(recipe.threads, _cores()) - 1
+        workers = min(recipe.threads, cores()) - 1
         # torch's threads are per process: the parts themselves are what runs side by side.
         threads = torch.get_num_threads()
         torch.set_num_threads(1)
         try:
-            with deferred_interrupt() as interrupted, _pool(workers) as pool:
+            with deferred_interrupt() as interrupted, pool_of(workers) as pool:
                 while self._step < recipe.steps and not self._out_of_patience():
                     self._advance(pool)
                     if progress is not None:
@@ -191,7 +187,7 @@ class _Fit:
         jobs = [
             (replica, [tensor[part] for tensor in inputs], labels[part], weight[part])
             for replica, part in zip(
-                self._replicas, _parts(len(rows), recipe.threads), strict=True
+                self._replicas, parts_of(len(rows), recipe.threads), strict=True
             )
         ]
         run = map if pool is None else pool.map
@@ -282,113 +278,15 @@ class _Fit:
         self._best, self._best_loss, self._worse = found.best, found.best_loss, found.worse
 
 
-class _Tensors:
-    """A learning set as tensors that share its memory."""
-
-    def __init__(self, learning: LearningSet) -> None:
-        self._window = torch.from_numpy(learning.window)
-        self._valid = torch.from_numpy(learning.valid)
-        self._labels = torch.from_numpy(learning.labels)
-        self._weight = torch.from_numpy(learning.weight)
-        arrays = learning.events.arrays if learning.events else ()
-        self._events = [torch.from_numpy(array) for array in arrays]
-
-    def batch(
-        self, rows: Tensor | slice, recipe: Recipe, strength: float, random: torch.Generator
-    ) -> tuple[list[Tensor], Tensor, Tensor]:
-        """Return augmented inputs, labels and weights of some rows."""
-        window, valid = augment(
-            self._window[rows], self._valid[rows], recipe.augmentation, strength, random
-        )
-        packed = torch.stack((window, valid.to(window.dtype)), 1).flatten(1)
-        inputs = [packed, *(tensor[rows] for tensor in self._events)]
-        return inputs, self._labels[rows], self._weight[rows]
-
-    def loss(self, network: nn.Module, recipe: Recipe) -> float:
-        """Return the mean loss over all rows as they are and over all of them augmented."""
-        random = torch.Generator().manual_seed(recipe.seed)
-        total, count = 0.0, 0
-        with torch.no_grad():
-            for start in range(0, len(self._labels), _VALIDATION_BATCH):
-                rows = slice(start, start + _VALIDATION_BATCH)
-                for again in (False, True):
-                    how = recipe if again else _AS_THEY_ARE
-                    inputs, labels, weight = self.batch(rows, how, float(again), random)
-                    total += float(_loss(network(*inputs), labels, weight).sum())
-                    count += labels.numel()
-        return total / count
-
-
-_AS_THEY_ARE = Recipe()
 _Part = tuple[nn.Module, list[Tensor], Tensor, Tensor]
-
-
-def _loss(logits: Tensor, labels: Tensor, weight: Tensor) -> Tensor:
-    return nn.functional.binary_cross_entropy_with_logits(
-        logits, labels, weight=weight, reduction='none'
-    )
 
 
 def _part_loss(part: _Part, total: int) -> float:
     """Compute gradients on a part of a batch; return its share of the mean loss."""
     network, inputs, labels, weight = part
-    loss = _loss(network(*inputs), labels, weight).sum() / total
+    loss = loss_of(network(*inputs), labels, weight).sum() / total
     torch.autograd.backward(loss)
     return float(loss.detach())
-
-
-def _replicas(network: nn.Module, dropping: list[torch.Generator]) -> list[nn.Module]:
-    """Return the network and copies that share its weights, one for each part of a batch.
-
-    Raises:
-        LearningError: Several parts, and a dropout that draws from one place for all.
-    """
-    network.train()
-    replicas = [network] + [copy.deepcopy(network) for _ in dropping[1:]]
-    for replica, random in zip(replicas, dropping, strict=True):
-        for mine, other in zip(network.parameters(), replica.parameters(), strict=True):
-            other.data = mine.data
-        for module in replica.modules():
-            if isinstance(module, Dropout):
-                module.random = random
-            elif isinstance(module, nn.modules.dropout._DropoutNd) and len(dropping) > 1:
-                raise LearningError(
-                    'threads: more than 1 needs training.networks.Dropout in place of '
-                    f'torch.nn.{type(module).__name__}, or the result would depend on chance'
-                )
-    return replicas
-
-
-def _thinned(validation: LearningSet) -> LearningSet:
-    return validation.take(slice(None, None, max(1, len(validation) // _VALIDATION_ROWS)))
-
-
-def _parts(rows: int, parts: int) -> list[slice]:
-    edges = [round(part * rows / parts) for part in range(parts + 1)]
-    return [slice(start, end) for start, end in itertools.pairwise(edges)]
-
-
-def _pool(workers: int) -> _NoPool | ThreadPoolExecutor:
-    if workers < 1:
-        return _NoPool()
-    return ThreadPoolExecutor(workers + 1, initializer=torch.set_num_threads, initargs=(1,))
-
-
-class _NoPool:
-    """Everything in the caller's thread."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exception: object) -> None:
-        return None
-
-
-def _cores() -> int:
-    """Return how many cores this process may use; OMP_NUM_THREADS limits it as it does torch."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()
-    limit = os.environ.get('OMP_NUM_THREADS', '')
-    return min(cores or 1, int(limit)) if limit.isdigit() and int(limit) else cores or 1
 
 
 def _learning_rate(step: int, recipe: Recipe) -> float:
