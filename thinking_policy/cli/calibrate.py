@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -92,20 +93,20 @@ def calibrate(
     source = find_configuration(config)
     _check_outputs(recording, output, plot, force)
     before = load_configuration(source, namespace or None)
-    whole = _read(recording, before, source, namespace)
-    chosen = cut_out(whole, begin_s, end_s, episode or [])
-    ranges = nominal_ranges(before, chosen.values)
+    cut = functools.partial(cut_out, begin_s=begin_s, end_s=end_s, episodes=episode or [])
+    read = functools.partial(_read, recording, source=source, namespace=namespace)
+    whole = read(before)
+    ranges = nominal_ranges(before, cut(whole).values)
     if keep_ranges:
         ranges = NominalRanges(before, ranges.values, {})
-    elif lost := cut_off(chosen, ranges.config):
+    elif lost := cut_off(cut(whole), ranges.config):
         if _is_npz(recording):
             raise ThinkingPolicyError(
                 f'{recording}: {lost}; calibrate the bag itself, or export it again with a '
                 'nominal range that fits'
             )
-        # With the new ranges nothing of it is cut off, as on the robot from now on.
-        whole = _read(recording, ranges.config, source, namespace)
-        chosen = cut_out(whole, begin_s, end_s, episode or [])
+        whole = read(ranges.config)  # so nothing is cut off, as on the robot from now on
+    chosen = cut(whole)
     found = _calibrated(before, ranges, chosen, false_alarms)
     origin = f'{recording.resolve().name}, {chosen.seconds[0]:g} … {chosen.seconds[-1]:g} s'
     text, comments_kept = robot_file(source, found, origin, namespace)
@@ -117,8 +118,8 @@ def calibrate(
     print(f'wrote {output}' + (f' and {plot}' if plot else ''))
     if not comments_kept:
         print(f'the comments of {source} could not be kept')
-    where = f' --namespace {shlex.quote(namespace)}' if namespace else ''
-    print(f'try: thinking-policy run --config {shlex.quote(str(output))}{where}')
+    words = ['--config', str(output), *(['--namespace', namespace] if namespace else [])]
+    print(f'try: thinking-policy run {shlex.join(words)}')
 
 
 def _check_outputs(recording: Path, output: Path, plot: Path | None, force: bool) -> None:
