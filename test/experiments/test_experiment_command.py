@@ -65,7 +65,8 @@ def check_complete(content: dict, out: Path) -> None:
 def test_ordering_shows_that_only_the_policy_learns_the_order(tmp_path):
     content = quick('ordering', tmp_path)
     check_complete(content, tmp_path)
-    assert mean(content, 'ordering', 'robot policy') >= 0.99
+    for policy in ('reference policy', 'robot policy'):
+        assert mean(content, 'ordering', policy) >= 0.99
     assert mean(content, 'ordering', 'Summary-RAG') == pytest.approx(0.54, abs=0.03)
     assert mean(content, 'ordering', 'RF-Summary') == pytest.approx(0.38, abs=0.05)
     again = experiment('ordering', '--quick', '--out', str(tmp_path))
@@ -77,7 +78,8 @@ def test_ordering_shows_that_only_the_policy_learns_the_order(tmp_path):
 def test_evolution_shows_that_the_last_sample_is_not_enough(tmp_path):
     content = quick('evolution', tmp_path)
     check_complete(content, tmp_path)
-    assert mean(content, 'evolution', 'robot policy') >= 0.99
+    for policy in ('reference policy', 'robot policy'):
+        assert mean(content, 'evolution', policy) >= 0.99
     for method in ('Current-State-Only', 'Current-State-Only, robot network'):
         assert 0.55 <= mean(content, 'evolution', method) <= 0.78
 
@@ -96,6 +98,7 @@ def test_scalability_shows_what_retrieval_costs(tmp_path):
         assert mean(content, name, 'Sequence-RAG, flat', 'bytes') == 312 * history
         assert mean(content, name, 'robot policy', 'bytes') <= 30_000
         assert mean(content, name, 'robot policy', 'online records') == 0
+    assert mean(content, 'N500', 'reference policy') >= 0.99
     assert mean(content, 'N500', 'reference policy', 'bytes') == 7_358_240
     timing = content['aggregates']['timing']
     assert timing['identity graph']['warm p50 ms']['mean'] > 0
@@ -132,6 +135,17 @@ def test_the_sets_of_a_seed_can_be_written_for_train_and_evaluate(tmp_path, caps
     assert train.sha256 == load('ordering').data_sets(100, False)['train'].sha256
 
 
+def test_the_thinking_of_a_robot_is_not_overwritten_by_that_of_the_sets(tmp_path, capsys):
+    robots = tmp_path / 'thinking.yaml'
+    robots.write_text('activities: []\n')
+    words = ['experiment', 'ordering', '--seeds', '100', '--write-data']
+    assert main([*words, str(tmp_path)]) == 2
+    assert 'is there already with other content' in capsys.readouterr().err
+    assert robots.read_text() == 'activities: []\n'
+    assert main([*words, str(robots)]) == 2
+    assert 'cannot be written to' in capsys.readouterr().err
+
+
 @pytest.mark.parametrize('name', EXPERIMENTS)
 def test_every_experiment_of_the_catalogue_is_there_under_its_name(name):
     assert load(name).name == name
@@ -164,6 +178,12 @@ def test_a_missing_library_is_named_with_the_extra_that_brings_it(monkeypatch, c
 )
 def test_seeds_may_be_ranges_and_lists(text, seeds):
     assert parse_seeds(text) == seeds
+
+
+def test_seeds_that_no_library_takes_are_refused():
+    assert parse_seeds('2147483647') == (2147483647,)
+    with pytest.raises(ExperimentError, match='expected seeds up to 2,147,483,647'):
+        parse_seeds('2147483648')
 
 
 @pytest.mark.parametrize('text', ['', 'a', '1-', '4-1', '0,0', '-1', '0-99999999'])

@@ -38,7 +38,6 @@ from thinking_policy.experiments.policies import (
     REFERENCE_NAME,
     ROBOT_NAME,
     Policy,
-    notes_on,
     reference_recipe,
     robot_recipe,
     scores,
@@ -195,7 +194,6 @@ def tables(results: Results) -> list[Table]:
             'Micro-F1 on unseen components; the order of observations alone decides',
             COMPARISON_COLUMNS,
             comparison(results, NAME, METHODS, PAPER),
-            notes_on(results.options.quick),
         )
     ]
 
@@ -215,6 +213,6 @@ EXPERIMENT = Experiment(
     tables=tables,
     draw=draw,
     paper={NAME: {method: asdict(stat) for method, stat in PAPER.items()}},
-    quick_note='half the data; the reference policy fitted for a few steps only',
+    quick_note='half the data, fewer steps',
     data_sets=lambda seed, quick: sets_of(seed, quick).by_name(),
 )

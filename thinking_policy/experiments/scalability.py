@@ -91,7 +91,7 @@ def plan(options: Options) -> list[Cell]:
             *((name, {'recipe': recipe}) for name, recipe in recipes.items()),
             ('retrieval', {}),
         )
-        # The quick form fits the reference policy only once, too shortly to show anything.
+        # It is what takes the time: in the quick form only once.
         if not (quick and part == 'reference' and history > histories[0])
     ]
     protocol = asdict(_QUICK_PROTOCOL if quick else _PROTOCOL)
@@ -205,8 +205,8 @@ EXPERIMENT = Experiment(
     tables=tables,
     draw=draw,
     paper=report.PAPER_CONTENT,
-    quick_note=f'histories of {QUICK_HISTORIES[0]} and {QUICK_HISTORIES[1]:,} only; the '
-    'reference policy fitted for a few steps only; few timings',
+    quick_note=f'histories of {QUICK_HISTORIES[0]} and {QUICK_HISTORIES[1]:,} only; '
+    'the reference policy for the first of them; fewer steps, few timings',
     data_sets=lambda seed, quick: {
         f'{part}-{report.condition(history)}': learning
         for history in (QUICK_HISTORIES if quick else HISTORIES)
