@@ -124,6 +124,8 @@ def test_distil_names_its_teacher_as_parent(data, two_activities, tmp_path, caps
         (['--validation', '0.9'], 'expected shares'),
         (['--activities', 'none.yaml'], 'none.yaml'),
         (['--events', 'bump'], "expected an array 'stamp_ns'"),
+        (['--events', 'bump,bump'], '--events: expected none, all, or codes'),
+        (['--events', ''], '--events: expected none, all, or codes'),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(
@@ -134,6 +136,77 @@ def test_what_cannot_be_done_is_said_in_one_line(
     assert says in error
     assert error.count('\n') == 1
     assert not (tmp_path / 'p.onnx').exists()
+
+
+@pytest.mark.parametrize(
+    ('words', 'says'),
+    [
+        (['-o', 'walk.npz'], 'walk.npz: is read by this command'),
+        (['-o', 'thinking.yaml'], 'thinking.yaml: is read by this command'),
+        (['-o', 'pipe'], 'pipe: is there and not a file'),
+        (['-o', '.'], '.: is a folder'),
+        (['-o', 'walk.npz/p.onnx'], 'walk.npz/p.onnx: cannot be written'),
+        (['-o', 'p.onnx', '--checkpoint', 'p.onnx'], 'p.onnx: is the output'),
+        (['-o', 'p.onnx', '--checkpoint', 'walk.npz', '--fresh'], 'walk.npz: is read by'),
+        (['-o', 'p.onnx', '--checkpoint', 'pipe', '--fresh'], 'pipe: is there and not a file'),
+    ],
+)
+def test_nothing_is_replaced_that_is_no_policy_file(
+    data, two_activities, tmp_path, capsys, monkeypatch, words, says
+):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo('pipe')
+    whole = data.read_bytes()
+    for command in (['train', '--activities', 'thinking.yaml'], ['distil', 'thinking.yaml']):
+        if command[0] == 'distil' and 'walk.npz' not in words:
+            continue
+        assert main([*command, 'walk.npz', *words]) == 2
+        error = capsys.readouterr().err
+        assert says in error
+        assert error.count('\n') == 1
+    assert data.read_bytes() == whole
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        'pipe',
+        'thinking.yaml',
+        'walk.npz',
+    ]
+
+
+def test_data_in_the_folder_that_is_read_are_not_replaced_but_a_policy_there_is_fine(
+    data, two_activities, tmp_path, capsys
+):
+    assert main(['train', str(tmp_path), '-o', str(data)]) == 2
+    assert 'walk.npz: is read by this command' in capsys.readouterr().err
+    assert train(tmp_path, two_activities, tmp_path / 'p.onnx', '--steps', '1') == 0
+
+
+def test_codes_that_never_occur_are_not_learned_from(data, two_activities, tmp_path, capsys):
+    with np.load(data) as file:
+        content = dict(file)
+    stamps = np.arange(600) * 10**9
+    events = {'event_row': np.arange(600), 'event_stamp_ns': stamps}
+    codes = np.where(np.arange(600) % 2, 'bump', 'slip')
+    np.savez(data, **content, stamp_ns=stamps, **events, event_code=codes)
+    assert train(data, two_activities, tmp_path / 'p.onnx', '--events', 'bump,fall') == 2
+    assert "--events: ['fall'] never occur in" in capsys.readouterr().err
+    options = ['--steps', '1', '--events', 'slip, bump']
+    assert train(data, two_activities, tmp_path / 'p.onnx', *options) == 0
+    assert read_manifest(tmp_path / 'p.onnx').event_vocabulary == ('slip', 'bump')
+
+
+@pytest.mark.parametrize(('picture', 'says'), [
+    ('p.onnx', 'p.onnx: is read by this command'),
+    ('p.jpg', 'expected a name that ends with .png'),
+    ('none/p.png', 'no such folder'),
+])  # fmt: skip
+def test_a_picture_replaces_no_policy_and_is_refused_before_all_else(
+    tmp_path, capsys, monkeypatch, picture, says
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'p.onnx').write_bytes(b'kept')
+    assert main(['evaluate', 'p.onnx', 'none.npz', '--plot', picture]) == 2
+    assert says in capsys.readouterr().err
+    assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [('p.onnx', b'kept')]
 
 
 def test_an_empty_class_is_said(data, two_activities, tmp_path, situations, capsys):

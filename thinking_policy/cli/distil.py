@@ -56,6 +56,7 @@ def distil(
     from thinking_policy.training.networks import RobotPolicy
     from thinking_policy.training.train import Plan, recipe_of, train_policy
 
+    checkpoint = fitting.checkpoint_of(output, checkpoint, (teacher, data))
     artifact = read_artifact(teacher)
     lesson = teach(artifact, data, mix, validation, test, seed)
     plan = Plan(

@@ -5,11 +5,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli import fitting
 from thinking_policy.cli.scores import print_robustness, print_scores
 
@@ -48,6 +50,8 @@ def evaluate(
     from thinking_policy.policy import PolicyRuntime
     from thinking_policy.training import evaluation
 
+    if plot is not None:
+        _check_plot(plot, (policy, data))
     # Loading is what a robot does: a file that it would refuse is refused here.
     manifest = PolicyRuntime.load(policy).manifest
     predict, learning = evaluation.prepared(policy, manifest, data)
@@ -68,3 +72,19 @@ def evaluate(
         print_robustness(missing)
     if plot is not None:
         print(f'{plot}: written')
+
+
+def _check_plot(plot: Path, read: Sequence[Path]) -> None:
+    """Refuse a picture that can't be drawn, before anything is computed.
+
+    Raises:
+        ThinkingPolicyError: The name of another file, or of a folder that isn't there.
+        ImportError: There is no matplotlib.
+    """
+    import matplotlib  # noqa: F401  # so that what is missing is said at once
+
+    fitting.check_free(plot, read)
+    if plot.suffix.lower() != '.png':
+        raise ThinkingPolicyError(f'{plot}: expected a name that ends with .png')
+    if not plot.parent.is_dir():
+        raise ThinkingPolicyError(f'{plot}: no such folder: {plot.parent}; make it first')

@@ -33,7 +33,9 @@ Output = Annotated[
     Path,
     typer.Option('--output', '-o', metavar='FILE.onnx', readable=False, help='File to write.'),
 ]
-Seed = Annotated[int, typer.Option(min=0, help='Decides everything that is random.')]
+Seed = Annotated[
+    int, typer.Option(min=0, max=2**32 - 1, help='Decides everything that is random.')
+]
 Steps = Annotated[int, typer.Option(min=0, help="Optimiser steps; 0: the recipe's own number.")]
 Validation = Annotated[
     float, typer.Option(metavar='SHARE', help='Share of the rows to choose thresholds on.')
@@ -45,7 +47,8 @@ Test = Annotated[
     ),
 ]
 Width = Annotated[
-    int, typer.Option(min=0, help="Units of a robot policy's hidden layers; 0: as usual.")
+    int,
+    typer.Option(min=0, max=4096, help="Units of a robot policy's hidden layers; 0: as usual."),
 ]
 Patience = Annotated[
     int,
@@ -109,19 +112,71 @@ def created(data: Path) -> str:
     return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
 
 
+def checkpoint_of(output: Path, checkpoint: Path | None, read: Sequence[Path]) -> Path:
+    """Return where the checkpoint is, after checking that both files may be written.
+
+    Before anything is read: a fit of minutes is not to end at a name.
+
+    Args:
+        output: File to write.
+        checkpoint: None: beside the output.
+        read: Files and folders that the command reads.
+
+    Raises:
+        ThinkingPolicyError: One of them is read, is there and not a file, or can't be written.
+    """
+    if output.name in ('', '..'):
+        raise ThinkingPolicyError(f'{output}: is a folder; expected the name of a file to write')
+    checkpoint = checkpoint or output.with_name(output.name + '.checkpoint')
+    if checkpoint.resolve() == output.resolve():
+        raise ThinkingPolicyError(f'{checkpoint}: is the output; choose another --checkpoint')
+    for path in (output, checkpoint):
+        check_free(path, read)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ThinkingPolicyError(
+                f'{path}: cannot be written: {path.parent}: {error.strerror}'
+            ) from error
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise ThinkingPolicyError(
+                f'{path}: cannot be written: {path.parent}: no permission to write there'
+            )
+    return checkpoint
+
+
+def check_free(path: Path, read: Sequence[Path]) -> None:
+    """Refuse a place whose content is not ours to replace.
+
+    Args:
+        path: File to write.
+        read: Files and folders that the command reads.
+
+    Raises:
+        ThinkingPolicyError: It is one of them, or data in one of them, or no file.
+    """
+    place = path.resolve()
+    for source in read:
+        inside = place.suffix == '.npz' and place.parent == source.resolve()
+        if place == source.resolve() or (inside and place.exists()):
+            raise ThinkingPolicyError(f'{path}: is read by this command; choose another name')
+    if path.exists() and not path.is_file():
+        raise ThinkingPolicyError(f'{path}: is there and not a file; choose another name')
+
+
 def run_fit(
     make: Callable[[Progress, Path], Trained],
     output: Path,
-    checkpoint: Path | None,
+    checkpoint: Path,
     fresh: bool,
     before: str,
 ) -> Trained:
-    """Fit with a bar and a checkpoint, write the policy, print how it ended.
+    """Fit with a bar and a checkpoint, write the policy, say how to go on after Ctrl-C.
 
     Args:
         make: Fits, given what to tell and where the checkpoint is.
         output: File to write.
-        checkpoint: None: beside the output.
+        checkpoint: From `checkpoint_of`.
         fresh: Whether a checkpoint that is there is to be forgotten.
         before: What goes on until the first step.
 
@@ -131,10 +186,8 @@ def run_fit(
     from thinking_policy.training.export import write_artifact
     from thinking_policy.training.progress import shown
 
-    checkpoint = checkpoint or output.with_name(output.name + '.checkpoint')
     if fresh:
         checkpoint.unlink(missing_ok=True)
-    output.parent.mkdir(parents=True, exist_ok=True)
     try:
         with shown(before) as progress:
             trained = make(progress, checkpoint)
@@ -147,7 +200,7 @@ def run_fit(
                 file=sys.stderr,
             )
         else:
-            print('interrupted before the first step; nothing was written', file=sys.stderr)
+            print('interrupted before a state was kept; nothing was written', file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from interrupt
     checkpoint.unlink(missing_ok=True)
     return trained

@@ -48,7 +48,12 @@ def train(
     test: fitting.Test = 0.15,
     false_activation: Annotated[
         float,
-        typer.Option(metavar='SHARE', help='Largest share of rows without need to be active in.'),
+        typer.Option(
+            metavar='SHARE',
+            min=0,
+            max=1,
+            help='Largest share of rows without need to be active in.',
+        ),
     ] = 1.0,
     events: Annotated[
         str,
@@ -56,7 +61,8 @@ def train(
     ] = 'none',
     patience: fitting.Patience = -1,
     threads: Annotated[
-        int, typer.Option(min=0, help='Parts of a batch to compute side by side; 0: as usual.')
+        int,
+        typer.Option(min=0, max=64, help='Parts of a batch to compute side by side; 0: as usual.'),
     ] = 0,
     weights: fitting.Weights = '',
     checkpoint: fitting.CheckpointFile = None,
@@ -88,12 +94,14 @@ def train(
 
     if recipe not in RECIPES:
         raise ThinkingPolicyError(f'--recipe: expected one of {list(RECIPES)}, found {recipe!r}')
-    listed = load_activities(activities or config_folder() / 'thinking.yaml')
-    codes = {'none': (), 'all': learning_files.exported_codes(data) if events == 'all' else ()}
+    activities = activities or config_folder() / 'thinking.yaml'
+    read = [path for path in (data, activities, parent) if path is not None]
+    checkpoint = fitting.checkpoint_of(output, checkpoint, read)
+    listed = load_activities(activities)
     learning = learning_files.load_learning_set(
         data,
         taxonomy=[activity.id for activity in listed],
-        vocabulary=codes.get(events, tuple(events.split(','))) or None,
+        vocabulary=_codes(events, data) or None,
     )
     learning.check_classes(str(data))
     version = ''
@@ -123,3 +131,30 @@ def train(
         'preparing',
     )
     fitting.print_trained(output, trained, [a.id for a in listed if a not in used])
+
+
+def _codes(words: str, data: Path) -> tuple[str, ...]:
+    """Return the event codes to read; none where the data bring packed events.
+
+    Raises:
+        ThinkingPolicyError: No codes, one twice, or one that never occurs.
+    """
+    from thinking_policy.training.learning_files import exported_codes
+
+    if words == 'none':
+        return ()
+    found = exported_codes(data)
+    if words == 'all':
+        return found
+    codes = tuple(word.strip() for word in words.split(','))
+    if '' in codes or len(set(codes)) < len(codes):
+        raise ThinkingPolicyError(
+            f'--events: expected none, all, or codes as in a,b,c, each once, found {words!r}'
+        )
+    # Weights of an input that is always the same are never fitted.
+    unknown = [code for code in codes if found and code not in found]
+    if unknown:
+        raise ThinkingPolicyError(
+            f'--events: {unknown} never occur in {data}, which has {list(found)}; leave them out'
+        )
+    return codes
