@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 
 import pytest
 
@@ -20,7 +21,15 @@ from thinking_policy.experiments.experiment import (
     stat,
 )
 from thinking_policy.experiments.plotting import compare_bars
-from thinking_policy.experiments.report import beside, heading, markdown, verdict, write_report
+from thinking_policy.experiments.report import (
+    beside,
+    heading,
+    markdown,
+    plus_minus,
+    results_content,
+    verdict,
+    write_report,
+)
 
 PAPER = Stat(0.5, 0.05, 5)
 
@@ -79,7 +88,11 @@ def test_figures_within_a_deviation_of_the_paper_agree(mean, paper, said):
 
 def test_what_was_not_measured_or_not_in_the_paper_is_a_dash():
     assert beside(stat([]), PAPER) == ('–', '0.500 ± 0.050', '–')
-    assert beside(stat([0.5]), None) == ('0.500 ± 0.000', '–', '')
+    assert beside(stat([0.5, 0.5]), None) == ('0.500 ± 0.000', '–', '')
+
+
+def test_a_single_seed_has_no_deviation():
+    assert plus_minus(stat([0.5])) == '0.500'
 
 
 def test_the_heading_of_the_quick_form_says_what_it_is(experiment):
@@ -118,6 +131,14 @@ def test_results_hold_every_seed_the_aggregates_and_where_they_are_from(
     assert (content['versions'], content['machine']) == ({'numpy': '2'}, {'cores': 2})
     assert content['wall_s'] == {'elapsed': 2.0, 'sum of cells': 3.0}
     assert not list(tmp_path.glob('*.png'))
+
+
+def test_results_do_not_say_where_data_lay_on_this_machine(experiment):
+    cell = Cell('only', 0, settings={'data': '/home/me/pump', 'table': 'a/1.csv'})
+    results = Results(Options((0,), data=Path('/home/me/pump')), [CellResult(cell, {}, 1.0)])
+    content = results_content(experiment, results)
+    assert content['options']['data'] == 'pump'
+    assert content['cells'][0]['settings'] == {'table': 'a/1.csv'}
 
 
 def test_the_figure_is_the_same_for_the_same_results(experiment, results, tmp_path):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import sys
 
 import pytest
@@ -41,7 +42,8 @@ def run_cell(cell, tell):
         os.kill(os.getpid(), signal.SIGKILL)
     if cell.seed == 15:
         1 / 0
-    return {'toy': {'f1': cell.seed * cell.settings['factor']}}
+    none = {'lost': float('nan')} if cell.seed == 12 else {}
+    return {'toy': {'f1': cell.seed * cell.settings['factor'], **none}}
 
 EXPERIMENT = Experiment('toy', 1, 'A toy', plan, run_cell, lambda r: [], lambda r, f: None)
 """
@@ -131,14 +133,43 @@ def test_damaged_and_outdated_cells_are_run_again(toy, tmp_path):
     assert sorted(ran(toy)[3:]) == ['one-seed1', 'two-seed1']
 
 
+def test_a_figure_that_does_not_exist_is_the_same_when_gone_on_with(toy, tmp_path):
+    for _ in range(2):
+        results = run(toy.EXPERIMENT, Options((12,)), tmp_path / 'out')
+        assert math.isnan(results.cells[0].figures['toy']['lost'])
+        assert results.stat('one', 'toy', 'lost').n == 0
+    assert len(ran(toy)) == 3
+
+
+@pytest.mark.parametrize('figures', ['[1]', '{"toy": 1}', '{"toy": {"f1": "high"}}', '7'])
+def test_a_cell_without_figures_is_run_again(toy, tmp_path, figures):
+    out = tmp_path / 'out'
+    first = run(toy.EXPERIMENT, Options((1,)), out)
+    path = out / 'cells' / 'one-seed1.json'
+    path.write_text(json.dumps({**json.loads(path.read_text()), 'figures': json.loads(figures)}))
+    again = run(toy.EXPERIMENT, Options((1,)), out)
+    assert [r.figures for r in again.cells] == [r.figures for r in first.cells]
+    assert ran(toy)[3:] == ['one-seed1']
+
+
 def test_a_folder_of_another_plan_is_refused_unless_fresh(toy, tmp_path):
     out = tmp_path / 'out'
     run(toy.EXPERIMENT, Options((1,)), out)
     with pytest.raises(ExperimentError, match=r'another plan \(quick False instead of True\)'):
         run(toy.EXPERIMENT, Options((1,), quick=True), out)
-    (out / 'mine.txt').write_text('kept')
+    mine = [out / 'mine.txt', out / 'mine.png', out / 'cells' / 'mine.json']
+    for file in (*mine, out / 'toy.png'):
+        file.write_text('kept')
     assert figures(run(toy.EXPERIMENT, Options((1,), quick=True), out, fresh=True)) == [1.0] * 3
-    assert (out / 'mine.txt').read_text() == 'kept'
+    assert [file.read_text() for file in mine] == ['kept'] * 3
+    assert not (out / 'toy.png').exists()
+
+
+def test_a_folder_of_a_run_that_was_killed_at_its_very_start_is_taken(toy, tmp_path):
+    out = tmp_path / 'out'
+    out.mkdir()
+    (out / '.plan.json.partial').write_text('{"exp')
+    assert figures(run(toy.EXPERIMENT, Options((1,)), out)) == [10.0] * 3
 
 
 @pytest.mark.parametrize('what', ['numpy', 'code'])

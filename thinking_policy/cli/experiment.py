@@ -33,6 +33,7 @@ Examples:
 NEEDED = ('faiss', 'matplotlib', 'onnx', 'sklearn', 'torch')
 FULL_SEEDS, QUICK_SEEDS = '0-4', '0,1'
 _MOST_SEEDS = 1000
+_LARGEST_SEED = 2**31 - 1  # the libraries that draw by it take 32 bits
 _FILE_WIDTH = 120
 _SIGNALLED = 130  # the exit code of a program that Ctrl-C has ended
 
@@ -62,7 +63,12 @@ def experiment(
     ] = None,
     jobs: Annotated[
         int,
-        typer.Option(min=0, help='Processes of one thread each (default: one for each core).'),
+        typer.Option(
+            metavar='N',
+            min=0,
+            show_default=False,
+            help='Processes of one thread each (default: one for each core).',
+        ),
     ] = 0,
     plots: Annotated[bool, typer.Option(help='Draw the figure.')] = True,
     fresh: Annotated[
@@ -150,24 +156,35 @@ def write_sets(chosen: Experiment, options: Options, folder: Path) -> None:
     """Write the sets of each seed as .npz files, and the list of their activities.
 
     Raises:
-        ExperimentError: The experiment generates none.
+        ExperimentError: The experiment generates none, or the folder can't take them.
     """
+    from thinking_policy.experiments.signals import ACTIVITIES
     from thinking_policy.training.learning_files import save_learning_set
 
     if chosen.data_sets is None:
         raise ExperimentError(f'--write-data: {chosen.name} has no data of its own to write')
-    folder.mkdir(parents=True, exist_ok=True)
+    entries = []
+    for name in ACTIVITIES:
+        words = name.replace('_', ' ')
+        entries.append(f'  - {{id: {name}, title: {words}, directive: Think about {words}.}}\n')
+    listed, text = folder / 'thinking.yaml', 'activities:\n' + ''.join(entries)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if listed.exists() and listed.read_bytes() != text.encode():
+            raise ExperimentError(
+                f'{listed}: is there already with other content, such as the thinking of a robot; '
+                f'choose another --write-data'
+            )
+        listed.write_text(text)
+    except OSError as error:
+        raise ExperimentError(
+            f'{folder}: cannot be written to: {error.strerror or error}'
+        ) from error
     for seed in options.seeds:
         for part, learning in chosen.data_sets(seed, options.quick).items():
             path = folder / f'{chosen.name}-seed{seed}-{part}.npz'
             save_learning_set(path, learning)
             print(f'written: {path} ({len(learning)} situations)')
-    entries = []
-    for name in learning.activities:
-        words = name.replace('_', ' ')
-        entries.append(f'  - {{id: {name}, title: {words}, directive: Think about {words}.}}\n')
-    listed = folder / 'thinking.yaml'
-    listed.write_text('activities:\n' + ''.join(entries))
     print(f'written: {listed} (for train --activities)')
 
 
@@ -196,8 +213,10 @@ def parse_seeds(text: str) -> tuple[int, ...]:
     if not seeds or len(set(seeds)) < len(seeds) or len(seeds) > _MOST_SEEDS:
         raise ExperimentError(
             f'--seeds {text}: expected whole numbers from 0 on, each once, at most '
-            f'{_MOST_SEEDS:,}, such as 0-4 or 0,1,2'
+            f'{_MOST_SEEDS:,} of them, such as 0-4 or 0,1,2'
         )
+    if max(seeds) > _LARGEST_SEED:
+        raise ExperimentError(f'--seeds {text}: expected seeds up to {_LARGEST_SEED:,}')
     return tuple(seeds)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import shutil
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.experiment import Cell, CellResult, Experiment, Options
 
 PLAN, CELLS = 'plan.json', 'cells'
-# What a run writes; --fresh removes these and nothing else.
+# What a run writes beside cells and a figure; --fresh removes these and nothing else.
 _OURS = (PLAN, 'results.json', 'table.md')
 
 
@@ -58,13 +58,14 @@ class RunFolder:
                     self._clear()
                 else:
                     self._check()
-            elif self.path.exists() and any(self.path.iterdir()):
+            elif self.path.exists() and not all(map(_begun, self.path.iterdir())):
                 raise ExperimentError(
                     f'{self.path}: expected an empty folder or one of an earlier run, found '
                     f'other files and no {PLAN}; choose another --out'
                 )
-            (self.path / CELLS).mkdir(parents=True, exist_ok=True)
-            self._write_plan()
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._write_plan()  # first: by it a folder is known for ours
+            (self.path / CELLS).mkdir(exist_ok=True)
         except OSError as error:
             raise ExperimentError(
                 f'{self.path}: cannot be used for results: {error.strerror or error}'
@@ -82,12 +83,12 @@ class RunFolder:
                 if stored['fingerprint'] == cell.fingerprint:
                     results[cell.key] = CellResult(
                         cell,
-                        stored['figures'],
+                        _figures(stored['figures']),
                         float(stored['wall_s']),
                         stored['machine'],
                         stored['versions'],
                     )
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 continue
         return results
 
@@ -130,8 +131,12 @@ class RunFolder:
             )
 
     def _clear(self) -> None:
-        shutil.rmtree(self.path / CELLS, ignore_errors=True)
-        for file in (*(self.path / name for name in _OURS), *self.path.glob('*.png')):
+        try:
+            name = str(json.loads((self.path / PLAN).read_text('utf-8'))['experiment'])
+        except (ValueError, KeyError, TypeError):
+            name = str(self._plan['experiment'])
+        cells = (self.path / CELLS).glob('*-seed*.json')
+        for file in (*cells, *(self.path / ours for ours in (f'{Path(name).name}.png', *_OURS))):
             file.unlink(missing_ok=True)
 
 
@@ -145,6 +150,22 @@ def write_whole(path: Path, text: str) -> None:
 def as_json(content: Any) -> str:
     """Return readable JSON; NaN, which JSON lacks, becomes null."""
     return json.dumps(_without_nan(content), indent=1, allow_nan=False) + '\n'
+
+
+def _begun(entry: Path) -> bool:
+    """Return whether it may be left of a run that was killed before its plan was written."""
+    return entry.name == f'.{PLAN}.partial'
+
+
+def _figures(stored: Any) -> dict[str, dict[str, float]]:
+    """Return figures as the cell gave them; null was NaN."""
+    return {
+        method: {
+            metric: math.nan if value is None else float(value)
+            for metric, value in metrics.items()
+        }
+        for method, metrics in stored.items()
+    }
 
 
 def _without_nan(value: Any) -> Any:

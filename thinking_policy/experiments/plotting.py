@@ -77,7 +77,12 @@ def compare_bars(
         first = place == 0
         here = place - width / 2 if theirs is not None else place
         axes.bar(
-            here, our.mean, width, yerr=our.sd, color=BLUE, label='measured' if first else None
+            here,
+            our.mean,
+            width,
+            yerr=our.sd,
+            color=BLUE,
+            label='measured, mean ± sd' if first else None,
         )
         _write_value(axes, here, our)
         if theirs is not None:

@@ -31,9 +31,11 @@ def heading(experiment: Experiment, options: Options) -> str:
 
 
 def plus_minus(stat: Stat, digits: int = 3) -> str:
-    """Return `0.711 ± 0.044`, or `–` where nothing was measured."""
+    """Return `0.711 ± 0.044`; without deviation for one seed; `–` where nothing was measured."""
     if not stat.n:
         return '–'
+    if stat.n == 1:
+        return f'{stat.mean:.{digits}f}'
     return f'{stat.mean:.{digits}f} ± {stat.sd:.{digits}f}'
 
 
@@ -100,7 +102,11 @@ def write_report(experiment: Experiment, results: Results, out: Path, plots: boo
 
 
 def results_content(experiment: Experiment, results: Results) -> dict[str, Any]:
-    """Return what results.json holds: every seed's figures and all that decided them."""
+    """Return what results.json holds: every seed's figures and all that decided them.
+
+    Where measured data lay on this machine is nobody's business; their hashes are among the
+    settings.
+    """
     cells = results.cells
     return {
         'experiment': experiment.name,
@@ -110,7 +116,7 @@ def results_content(experiment: Experiment, results: Results) -> dict[str, Any]:
         'quick_note': experiment.quick_note if results.options.quick else '',
         'options': {
             'seeds': list(results.options.seeds),
-            'data': str(results.options.data) if results.options.data else '',
+            'data': results.options.data.name if results.options.data else '',
         },
         'aggregates': _aggregates(results),
         'paper': experiment.paper,
@@ -119,7 +125,7 @@ def results_content(experiment: Experiment, results: Results) -> dict[str, Any]:
                 'name': result.cell.name,
                 'part': result.cell.part,
                 'seed': result.cell.seed,
-                'settings': result.cell.settings,
+                'settings': {k: v for k, v in result.cell.settings.items() if k != 'data'},
                 'figures': result.figures,
                 'wall_s': round(result.wall_s, 3),
             }

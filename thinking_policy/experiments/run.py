@@ -71,7 +71,7 @@ def run(
     watching.cell(len(results), len(cells), None)
     missing = [cell for cell in cells if cell.key not in results]
     module = experiment.run_cell.__module__
-    start = time.monotonic()
+    since = time.monotonic()
     try:
         # Closed at once, and not when memory is tidied up: its end ends the processes.
         with contextlib.closing(run_cells(module, missing, jobs, watching.progress)) as running:
@@ -80,11 +80,14 @@ def run(
                 wall_s = round(done.wall_s, 3)
                 result = CellResult(done.cell, done.figures, wall_s, here, now)
                 folder.keep(result)
+                now_s = time.monotonic()
+                folder.add_time(now_s - since)  # with each: a run that is killed counts, too
+                since = now_s
                 results[done.cell.key] = result
                 watching.cell(len(results), len(cells), done.cell)
     finally:
         if missing:
-            folder.add_time(time.monotonic() - start)
+            folder.add_time(time.monotonic() - since)
     return Results(options, [results[cell.key] for cell in cells], folder.elapsed_s)
 
 
