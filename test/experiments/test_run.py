@@ -172,6 +172,16 @@ def test_a_folder_of_a_run_that_was_killed_at_its_very_start_is_taken(toy, tmp_p
     assert figures(run(toy.EXPERIMENT, Options((1,)), out)) == [10.0] * 3
 
 
+@pytest.mark.parametrize('text', ['', '{"exp', '[]', '7', '{}'])
+def test_a_damaged_plan_is_said_and_can_be_replaced(toy, tmp_path, text):
+    out = tmp_path / 'out'
+    out.mkdir()
+    (out / 'plan.json').write_text(text)
+    with pytest.raises(ExperimentError, match=r'plan\.json: is damaged'):
+        run(toy.EXPERIMENT, Options((1,)), out)
+    assert figures(run(toy.EXPERIMENT, Options((1,)), out, fresh=True)) == [10.0] * 3
+
+
 @pytest.mark.parametrize('what', ['numpy', 'code'])
 def test_results_of_other_libraries_or_other_code_are_not_gone_on_with(toy, tmp_path, what):
     out = tmp_path / 'out'

@@ -119,6 +119,11 @@ class RunFolder:
             self.elapsed_s = float(found.get('elapsed_s', 0.0))
         except (ValueError, AttributeError, TypeError):
             found = {}
+        if 'experiment' not in found:
+            raise ExperimentError(
+                f'{self.path / PLAN}: is damaged, so nobody knows whose cells these are; choose '
+                f'another --out, or replace them with --fresh'
+            )
         other = []
         for name, wanted in self._plan.items():
             there = found.get(name)
