@@ -81,3 +81,12 @@ def test_bins_hold_equal_numbers_and_only_what_has_weight():
     weight[0] = 0
     assert reliability(said, said, weight)[2].tolist() == [2] * 15
     assert expected_calibration_error(said, said, np.zeros_like(weight)) == 0.0
+
+
+def test_the_order_of_rows_decides_nothing_where_probabilities_are_equal():
+    probability = np.full(1000, 0.5, np.float32)
+    labels = np.repeat([0.0, 1.0], 500)
+    shuffled = np.random.default_rng(0).permutation(labels)
+    assert expected_calibration_error(probability, labels) == pytest.approx(0.0, abs=1e-9)
+    assert expected_calibration_error(probability, shuffled) == pytest.approx(0.0, abs=1e-9)
+    assert expected_calibration_error(probability + 0.25, labels) == pytest.approx(0.25)

@@ -111,6 +111,9 @@ def reliability(
     """Return mean probability, share of due ones and number in each bin, [3, bins or fewer]."""
     sure = slice(None) if weight is None else weight > 0
     said, due = np.ravel(probability[sure]), np.ravel(labels[sure])
+    # Pairs of one probability share what is due, or the order of rows would decide on the bins.
+    _, level, count = np.unique(said, return_inverse=True, return_counts=True)
+    due = (np.bincount(level, due, len(count)) / np.maximum(1, count))[level]
     order = np.argsort(said, kind='stable')
     parts = [part for part in np.array_split(order, bins) if len(part)]
     columns = [
