@@ -13,6 +13,7 @@ import pytest
 import torch
 from torch import nn
 
+from thinking_policy.training.checkpoint import Checkpoint, read_checkpoint, write_checkpoint
 from thinking_policy.training.errors import LearningError
 from thinking_policy.training.fit import fit, make_deterministic
 from thinking_policy.training.networks import Dropout
@@ -291,3 +292,18 @@ def test_what_is_not_valid_is_not_learned_from(problem):
     made = network()
     fit(made, dataclasses.replace(learning, valid=valid), RECIPE)
     assert right(made, learning) < 0.7
+
+
+def test_a_checkpoint_with_turned_bits_is_not_gone_on_from(tmp_path):
+    sums = {'recipe': 'x'}
+    path = tmp_path / 'c'
+    weights = {'w': torch.arange(4096, dtype=torch.float32)}
+    write_checkpoint(path, Checkpoint(sums, 1, 0.0, weights, {}, [], [], {}, 0.0, 0))
+    assert torch.equal(read_checkpoint(path, sums).network['w'], weights['w'])
+    whole = path.read_bytes()
+    for share in (0.2, 0.5, 0.8):  # well inside the weights
+        damaged = bytearray(whole)
+        damaged[round(len(whole) * share)] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(LearningError, match='not a checkpoint, or damaged'):
+            read_checkpoint(path, sums)

@@ -9,6 +9,8 @@ import dataclasses
 import pickle
 import signal
 import threading
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +23,19 @@ from torch import Tensor
 from thinking_policy.training.errors import LearningError
 
 CHECKPOINT_VERSION = 1
+# What torch, pickle and zipfile raise on damaged files.
+_FAULTS = (
+    OSError,
+    RuntimeError,
+    ValueError,
+    EOFError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    pickle.UnpicklingError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True)
@@ -62,10 +77,15 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     fields = {f.name: getattr(checkpoint, f.name) for f in dataclasses.fields(checkpoint)}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        torch.save({'version': CHECKPOINT_VERSION, **fields}, temporary)
-        temporary.replace(path)
+        try:
+            torch.save({'version': CHECKPOINT_VERSION, **fields}, temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
-        raise LearningError(f'{path}: checkpoint cannot be written: {error}') from error
+        raise LearningError(
+            f'{path}: checkpoint cannot be written; is the disk full? {error}'
+        ) from error
 
 
 def read_checkpoint(path: Path, sums: Mapping[str, str]) -> Checkpoint | None:
@@ -85,13 +105,15 @@ def read_checkpoint(path: Path, sums: Mapping[str, str]) -> Checkpoint | None:
         return None
     remedy = 'delete it to start anew'
     try:
+        # torch doesn't look at the sums: a turned bit would go on as other weights.
+        with zipfile.ZipFile(path) as archive:
+            if archive.testzip() is not None:
+                raise zipfile.BadZipFile('a sum is wrong')
         # Only tensors and plain values: a checkpoint can't run code.
         fields = torch.load(path, weights_only=True)
         version = fields.pop('version')
         found = Checkpoint(**fields) if version == CHECKPOINT_VERSION else None
-    except (OSError, RuntimeError, EOFError, KeyError, TypeError, AttributeError) as error:
-        raise LearningError(f'{path}: not a checkpoint, or damaged; {remedy}') from error
-    except pickle.UnpicklingError as error:
+    except _FAULTS as error:
         raise LearningError(f'{path}: not a checkpoint, or damaged; {remedy}') from error
     if found is None:
         raise LearningError(
