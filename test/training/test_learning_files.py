@@ -276,3 +276,48 @@ def test_codes_and_times_are_found_without_reading_the_windows(exported):
     assert set(codes) == {'heat_high', 'bump', 'slip', 'dust', 'door', 'call', 'fog'}
     assert codes[0] == 'heat_high'  # the most frequent
     assert newest_stamp_ns(path) == made[-1].stamp_ns
+
+
+NO_ACTIVITY = {
+    'labels': np.zeros((10, 0)),
+    'weight': np.zeros((10, 0)),
+    'activities': np.array([], 'U1'),
+}
+
+
+@pytest.mark.parametrize(('changes', 'says'), [
+    (NO_ACTIVITY, 'at least one signal and'),
+    ({'valid': np.full((10, 2, 1), 'x')}, 'valid: expected true and false'),
+    ({'valid': np.full((10, 2, 1), 0.5)}, 'valid: expected true and false'),
+    ({'recent_code': np.full((10, 3), 3)}, r'recent_code: expected whole numbers 0\.\.\.2'),
+    ({'recent_code': np.full((10, 3), -1)}, r'recent_code: expected whole numbers 0\.\.\.2'),
+    ({'recent_age': np.zeros((10, 2))}, r'recent_age: expected \[N, 3\]'),
+    ({'code_age': np.zeros((10, 3))}, r'code_age: expected \[N, 2\]'),
+])  # fmt: skip
+def test_arrays_that_do_not_match_are_named(tmp_path, make_learning_set, changes, says):
+    events = EventRows(('a', 'b'), np.zeros((10, 3), np.int64), *np.zeros((3, 10, 3), np.float32))
+    events = dataclasses.replace(
+        events, code_age=np.zeros((10, 2), 'f4'), code_count=np.zeros((10, 2), 'f4')
+    )
+    learning = make_learning_set(np.zeros((10, 2, 1)), np.ones((10, 1)), events=events)
+    path = tmp_path / 'walk.npz'
+    save_learning_set(path, learning)
+    with np.load(path) as file:
+        content = dict(file)
+    np.savez(path, **(content | changes))
+    with pytest.raises(LearningError, match=rf'walk.npz: .*{says}'):
+        load_learning_set(path)
+
+
+def test_whatever_damages_a_file_is_said_with_its_name(tmp_path, make_learning_set):
+    path = tmp_path / 'walk.npz'
+    save_learning_set(path, make_learning_set(np.zeros((10, 2, 1)), np.ones((10, 1))))
+    whole = path.read_bytes()
+    random = np.random.default_rng(0)
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for place in random.integers(0, len(whole), 20):
+            damaged[place] = random.integers(0, 256)
+        path.write_bytes(damaged)
+        with pytest.raises(LearningError, match=r'walk.npz: '):
+            load_learning_set(path)

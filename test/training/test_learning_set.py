@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from thinking_policy.training.errors import LearningError
-from thinking_policy.training.learning_set import EventRows, concatenate, split_by_episode
+from thinking_policy.training.learning_set import EventRows, concatenate
+from thinking_policy.training.splitting import split_by_episode
 
 
 @pytest.fixture

@@ -236,14 +236,18 @@ def check_fit(manifest: Manifest, learning: LearningSet, policy: str, data: str)
     Raises:
         LearningError: Other signals, units, ranges, periods or lengths; says which.
     """
+    if not len(learning):
+        raise LearningError(f'{data}: expected situations, found none')
     pairs = (
         ('signals', [s.name for s in manifest.signals], [s.name for s in learning.signals]),
         ('samples per signal', manifest.window_length, learning.length),
-        ('tick period', manifest.tick_period_s, learning.tick_period_s),
+        ('tick period in seconds', manifest.tick_period_s, learning.tick_period_s),
+        ('event codes', list(manifest.event_vocabulary), list(learning.vocabulary)),
+        ('recent events', manifest.recent_events, learning.recent_events),
     )
     for what, wanted, found in pairs:
         if wanted != found:
-            raise LearningError(f'{policy}: its {what} are {wanted}, those of {data} {found}')
+            raise LearningError(f'{policy}: {what}: made for {wanted}, found {found} in {data}')
     for ours, theirs in zip(manifest.signals, learning.signals, strict=True):
         if ours != theirs:
             raise LearningError(

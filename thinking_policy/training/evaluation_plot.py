@@ -77,7 +77,7 @@ def _reliability(axis: Any, evaluation: Evaluation) -> None:
     axis.set_ylim(-0.02, 1.02)
     axis.set_title(
         f'calibration error {evaluation.calibration_error:.3f}\n'
-        f'{len(count)} bins of {round(float(count.mean()))} pairs each'
+        f'{len(count)} bins of {round(float(count.sum()) / max(1, len(count)))} pairs each'
     )
     axis.grid(alpha=0.3)
 

@@ -135,8 +135,11 @@ def write_artifact(path: Path, data: bytes) -> None:
     """
     temporary = path.with_name(path.name + '.new')
     try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise PolicyError(f'{path}: cannot be written: {error.strerror}') from error
 

@@ -17,11 +17,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import json
-import zipfile
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,19 +30,17 @@ from numpy.typing import NDArray
 from thinking_policy.policy.manifest import ManifestSignal
 from thinking_policy.situation.configuration import EventConfig
 from thinking_policy.training.errors import LearningError
-from thinking_policy.training.event_rows import EventStream, event_rows
 from thinking_policy.training.learning_set import (
-    EventRows,
     LearningSet,
     check_arrays,
     concatenate,
     named_arrays,
 )
+from thinking_policy.training.stored_arrays import Arrays, flags, numbers, opened, read, require
+from thinking_policy.training.stored_events import PACKED, stored_events
 
-Arrays = dict[str, NDArray[Any]]
 RECENT_EVENTS = EventConfig().recent
 _LARGEST = 10.0  # where situations are clipped
-_PACKED = ('recent_code', 'recent_age', 'code_age', 'code_count')
 
 
 def load_learning_set(
@@ -99,7 +96,7 @@ def exported_codes(path: Path) -> tuple[str, ...]:
     """
     counts: dict[str, int] = {}
     for file in learning_files(path):
-        with _opened(file) as arrays:
+        with opened(file) as arrays:
             found = arrays['event_code'] if 'event_code' in arrays.files else []
         codes, count = np.unique(found, return_counts=True)
         for code, times in zip(codes, count, strict=True):
@@ -111,8 +108,13 @@ def newest_stamp_ns(path: Path) -> int:
     """Return the time of the newest situation, nanoseconds; 0 where no file says times."""
     newest = 0
     for file in learning_files(path):
-        with _opened(file) as arrays:
+        with opened(file) as arrays:
             stamps = arrays['stamp_ns'] if 'stamp_ns' in arrays.files else np.zeros(0, np.int64)
+        if stamps.dtype.kind not in 'iu' or stamps.ndim != 1:
+            raise LearningError(
+                f'{file}: stamp_ns: expected whole numbers [N], found {stamps.dtype} '
+                f'{list(stamps.shape)}; `thinking-policy bag situations` writes it'
+            )
         newest = max(newest, int(stamps.max()) if len(stamps) else 0)
     return newest
 
@@ -148,28 +150,6 @@ def save_learning_set(path: Path, learning: LearningSet) -> None:
         raise LearningError(f'{path}: cannot be written: {error.strerror or error}') from error
 
 
-def _read(path: Path) -> Arrays:
-    with _opened(path) as file:
-        return {name: file[name] for name in file.files}
-
-
-@contextlib.contextmanager
-def _opened(path: Path) -> Iterator[Any]:
-    """Open an .npz file; a fault while it is read is said too."""
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            if not isinstance(file, np.lib.npyio.NpzFile):
-                raise ValueError('a single array')
-            yield file
-    except FileNotFoundError as error:
-        raise LearningError(f'{path}: no such file') from error
-    except (OSError, ValueError, AttributeError, EOFError, zipfile.BadZipFile) as error:
-        raise LearningError(
-            f'{path}: not an .npz file, or damaged: {error}; `thinking-policy bag situations` '
-            f'writes such files'
-        ) from error
-
-
 def _load(
     path: Path,
     taxonomy: Sequence[str] | None,
@@ -177,11 +157,11 @@ def _load(
     recent_events: int,
     unlabelled: bool,
 ) -> LearningSet:
-    arrays = _read(path)
-    _require(arrays, ('window', 'valid', 'signals', 'episode', 'meta'), path)
+    arrays = read(path)
+    require(arrays, ('window', 'valid', 'signals', 'episode', 'meta'), path)
     tick_period_s, signals, events = _meta(arrays, path)
-    valid = arrays['valid'].astype(np.bool_)
-    window = _numbers(arrays, 'window', path)
+    valid = flags(arrays, 'valid', path)
+    window = numbers(arrays, 'window', path)
     if window.ndim != 3 or valid.shape != window.shape or window.shape[2] != len(signals):
         raise LearningError(
             f'{path}: expected window and valid [N, T, {len(signals)}], found {window.shape} and '
@@ -191,10 +171,10 @@ def _load(
     window = np.where(valid, window, np.float32(0))
     labels, weight, activities = _labels(arrays, path, taxonomy, unlabelled)
     episode = np.unique(arrays['episode'], return_inverse=True)[1].ravel().astype(np.int64)
-    packed = _events(arrays, path, episode, vocabulary, recent_events, events)
+    packed = stored_events(arrays, path, episode, vocabulary, recent_events, events)
     check_arrays(
         {'window': window, 'valid': valid, 'labels': labels, 'weight': weight, 'episode': episode}
-        | dict(zip(_PACKED, packed.arrays if packed else (), strict=False)),
+        | dict(zip(PACKED, packed.arrays if packed else (), strict=False)),
         len(activities),
         len(signals),
         str(path),
@@ -218,12 +198,10 @@ def _labels(
     if unlabelled and taxonomy is not None and 'labels' not in arrays:
         nothing = np.zeros((len(arrays['window']), len(taxonomy)), np.float32)
         return nothing, nothing.copy(), tuple(taxonomy)
-    _require(arrays, ('labels', 'activities'), path)
+    require(arrays, ('labels', 'activities'), path)
     ids = [str(name) for name in np.atleast_1d(arrays['activities'])]
-    labels = _numbers(arrays, 'labels', path)
-    weight = (
-        _numbers(arrays, 'weight', path) if 'weight' in arrays else np.ones(labels.shape, 'f4')
-    )
+    labels = numbers(arrays, 'labels', path)
+    weight = numbers(arrays, 'weight', path) if 'weight' in arrays else np.ones(labels.shape, 'f4')
     if len(set(ids)) != len(ids):
         raise LearningError(f'{path}: activities: {ids} names one twice')
     if labels.ndim != 2 or labels.shape[1] != len(ids) or weight.shape != labels.shape:
@@ -237,7 +215,7 @@ def _labels(
         if name not in taxonomy:
             raise LearningError(
                 f'{path}: label {name!r} is not in the list of activities, which has '
-                f'{list(taxonomy)}; add it there, or give another list with --activities'
+                f'{list(taxonomy)}; add it there, take another list, or name it as there'
             )
     order = sorted(range(len(ids)), key=lambda column: list(taxonomy).index(ids[column]))
     return labels[:, order], weight[:, order], tuple(ids[column] for column in order)
@@ -266,6 +244,7 @@ def _meta(arrays: Arrays, path: Path) -> tuple[float, tuple[ManifestSignal, ...]
             f'{{"tick_period_s": ..., "signals": [{{"name", "unit", "nominal_low", '
             f'"nominal_high", "period_s"}}, ...]}}; {type(error).__name__}: {error}'
         ) from error
+    _check_signals(tick_s, signals, path)
     names = [str(name) for name in np.atleast_1d(arrays['signals'])]
     if [signal.name for signal in signals] != names:
         raise LearningError(
@@ -274,55 +253,19 @@ def _meta(arrays: Arrays, path: Path) -> tuple[float, tuple[ManifestSignal, ...]
     return tick_s, signals, events
 
 
-def _events(
-    arrays: Arrays,
-    path: Path,
-    episode: NDArray[np.int64],
-    vocabulary: Sequence[str] | None,
-    recent_events: int,
-    settings: dict[str, Any],
-) -> EventRows | None:
-    if 'vocabulary' in arrays:
-        ready = tuple(str(code) for code in np.atleast_1d(arrays['vocabulary']))
-        if vocabulary is not None and tuple(vocabulary) != ready:
+def _check_signals(tick_s: float, signals: Sequence[ManifestSignal], path: Path) -> None:
+    """Check what a policy file will say, before anything is fitted."""
+    names = [signal.name for signal in signals]
+    if len(set(names)) != len(names):
+        raise LearningError(f'{path}: meta: signals: {names} names one twice')
+    if not 0 < tick_s < math.inf:
+        raise LearningError(f'{path}: meta: tick_period_s: expected > 0, found {tick_s}')
+    for signal in signals:
+        low, high, period_s = signal.nominal_low, signal.nominal_high, signal.period_s
+        if not (-math.inf < low < high < math.inf and 0 < period_s < math.inf):
             raise LearningError(
-                f'{path}: its events are packed for {list(ready)}, not for {list(vocabulary)}'
-            )
-        _require(arrays, _PACKED, path)
-        code = arrays['recent_code'].astype(np.int64)
-        return EventRows(ready, code, *(_numbers(arrays, name, path) for name in _PACKED[1:]))
-    if not vocabulary:
-        return None
-    _require(arrays, ('stamp_ns', 'event_row', 'event_stamp_ns', 'event_code'), path)
-    default = EventConfig()
-    stream = EventStream(
-        arrays['stamp_ns'],
-        episode,
-        arrays['event_row'],
-        arrays['event_stamp_ns'],
-        arrays['event_code'],
-        int(settings.get('recent', default.recent)),
-        int(settings.get('known', default.known)),
-    )
-    return event_rows(stream, vocabulary, recent_events)
-
-
-def _numbers(arrays: Arrays, name: str, path: Path) -> NDArray[np.float32]:
-    if arrays[name].dtype.kind not in 'biuf':
-        raise LearningError(f'{path}: {name}: expected numbers, found {arrays[name].dtype}')
-    return np.asarray(arrays[name], np.float32)
-
-
-def _require(arrays: Arrays, names: Sequence[str], path: Path) -> None:
-    for name in names:
-        if name not in arrays:
-            remedy = (
-                'add what each row calls for: labels [N, G] and the ids activities [G]'
-                if name in ('labels', 'activities')
-                else '`thinking-policy bag situations` writes it'
-            )
-            raise LearningError(
-                f'{path}: expected an array {name!r}, found {sorted(arrays)}; {remedy}'
+                f'{path}: meta: {signal.name}: expected nominal_low < nominal_high and '
+                f'period_s > 0, found {low}, {high} and {period_s}'
             )
 
 
@@ -330,7 +273,9 @@ def _compare(first: LearningSet, other: LearningSet, path: Path) -> None:
     for name in ('signals', 'activities', 'tick_period_s', 'length', 'vocabulary'):
         one, two = getattr(first, name), getattr(other, name)
         if one != two:
+            if name == 'signals' and len(one) == len(two):
+                one, two = next(pair for pair in zip(one, two, strict=True) if pair[0] != pair[1])
             raise LearningError(
                 f'{path}: {name} differ from those of the first file: {two} instead of {one}; '
-                f'export all bags with the same configuration'
+                f'export all bags with the same configuration, and label the same activities'
             )

@@ -19,6 +19,11 @@ from thinking_policy.policy.manifest import ManifestSignal
 from thinking_policy.policy.packing import InputSpec, input_specs, pack_signals
 from thinking_policy.training.errors import LearningError
 
+_REMEDIES = {
+    'window': 'mark such samples as not valid',
+    'labels': 'give such labels the weight 0, and any number',
+}
+
 Rows = NDArray[np.int64] | NDArray[np.bool_] | slice
 Array = NDArray[Any]
 
@@ -210,6 +215,8 @@ def check_arrays(arrays: dict[str, Array], activities: int, signals: int, source
             raise LearningError(
                 f'{source}: {name}: expected shape {expected}, found {arrays[name].shape}'
             )
+    if not activities or not signals:
+        raise LearningError(f'{source}: expected at least one signal and one activity')
     if rows and not shape[0]:
         raise LearningError(f'{source}: window: expected at least one sample per signal')
     for name, array in arrays.items():
@@ -220,7 +227,7 @@ def check_arrays(arrays: dict[str, Array], activities: int, signals: int, source
             bad = ~np.isfinite(array).reshape(rows, -1).all(axis=1)
             raise LearningError(
                 f'{source}: {name}: NaN or infinite in {int(bad.sum())} rows, first row '
-                f'{int(np.argmax(bad))}; mark such samples as not valid and set them to 0'
+                f'{int(np.argmax(bad))}; {_REMEDIES.get(name, "leave such rows out")}'
             )
     for name, low in (('labels', 1.0), ('weight', np.inf)):
         if rows and (arrays[name].min() < 0 or arrays[name].max() > low):
@@ -229,55 +236,6 @@ def check_arrays(arrays: dict[str, Array], activities: int, signals: int, source
                 f'{source}: {name}: expected 0...{low:g}, found '
                 f'{arrays[name][int(np.argmax(bad))].tolist()} in row {int(np.argmax(bad))}'
             )
-
-
-def split_by_episode(
-    learning: LearningSet, shares: Sequence[float], seed: int
-) -> tuple[LearningSet, ...]:
-    """Cut a learning set into parts; rows of one episode stay together.
-
-    Each activity is spread over the parts as evenly as whole episodes allow; no part goes without
-    it where there are enough of them.
-
-    Args:
-        learning: The whole.
-        shares: Share of the rows for each part; they sum to 1.
-        seed: Decides which episode goes where.
-
-    Returns:
-        One learning set for each share, rows in their order.
-
-    Raises:
-        LearningError: Fewer episodes than parts.
-    """
-    names, member = np.unique(learning.episode, return_inverse=True)
-    if len(names) < len(shares):
-        raise LearningError(
-            f'expected at least {len(shares)} episodes to split, found {len(names)}; give '
-            f'validation data of their own, or number the episodes of the recording'
-        )
-    due = (learning.labels >= 0.5) & (learning.weight > 0)
-    content = np.zeros((len(names), 1 + due.shape[1]))
-    np.add.at(content, member, np.column_stack((np.ones(len(due)), due)))
-    content /= np.maximum(1.0, content.sum(axis=0))
-    lacking = np.outer(shares, np.ones(content.shape[1]))
-    # Episodes still to be dealt out that hold each thing, and whether each part has it.
-    left, has = (content > 0).sum(axis=0), np.zeros(lacking.shape, np.bool_)
-    part_of = np.empty(len(names), np.int64)
-    order = np.random.default_rng(seed).permutation(len(names))
-    # What is rare is dealt out first, while every part still lacks it.
-    for name in order[np.argsort(-content[order].max(axis=1), kind='stable')]:
-        choice = np.arange(len(shares))
-        for thing in np.flatnonzero(content[name]):
-            without = choice[~has[choice, thing]]
-            if len(without) and left[thing] <= (~has[:, thing]).sum():
-                choice = without
-        wish = lacking[choice] @ content[name]
-        part = part_of[name] = choice[int(np.argmax(wish))]
-        lacking[part] -= content[name]
-        has[part] |= content[name] > 0
-        left -= content[name] > 0
-    return tuple(learning.take(part_of[member] == part) for part in range(len(shares)))
 
 
 def concatenate(parts: Sequence[LearningSet]) -> LearningSet:

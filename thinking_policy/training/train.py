@@ -17,7 +17,7 @@ from thinking_policy.training.errors import LearningError
 from thinking_policy.training.evaluation import Evaluation, evaluate
 from thinking_policy.training.export import assemble, export_graph, predictor
 from thinking_policy.training.fit import Fitted, Progress, fit, make_deterministic
-from thinking_policy.training.learning_set import LearningSet, split_by_episode
+from thinking_policy.training.learning_set import LearningSet
 from thinking_policy.training.networks import (
     LARGEST_LENGTH,
     ReferencePolicy,
@@ -26,6 +26,7 @@ from thinking_policy.training.networks import (
 )
 from thinking_policy.training.platt import calibrate
 from thinking_policy.training.recipe import RECIPES, Recipe
+from thinking_policy.training.splitting import split_by_episode
 from thinking_policy.training.stored_weights import WeightFormat
 from thinking_policy.training.thresholds import choose_thresholds
 
