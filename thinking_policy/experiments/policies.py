@@ -47,7 +47,7 @@ _ROBOT = Recipe(
 # The reference policy is judged on whole windows only, and is spared the masks: with them it
 # needs several times the steps.
 _REFERENCE = Recipe(
-    steps=300,
+    steps=500,
     batch=64,
     learning_rate=1e-3,
     augmentation=Augmentation(offset=0.6, gain=0.4, noise=0.02),
