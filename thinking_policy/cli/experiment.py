@@ -136,17 +136,23 @@ def print_results(console: Console, chosen: Experiment, results: Results) -> Non
     """Print the tables of an experiment."""
     for table in chosen.tables(results):
         console.print()
-        console.print(rich_table(table))
+        console.print(rich_table(table), crop=False)
         for note in table.notes:
             console.print(note, soft_wrap=True)
     console.print()
 
 
 def rich_table(table: Figures) -> Table:
-    """Return a table for a terminal; on a narrow one rows get longer, nothing is cut off."""
+    """Return a table for a terminal; on a narrow one headings are folded, numbers never are."""
     shown_table = Table(title=table.title, title_justify='left', title_style='', box=SIMPLE_HEAD)
     for place, column in enumerate(table.columns):
-        shown_table.add_column(column, justify='right' if place else 'left', overflow='fold')
+        words = [word for row in table.rows for word in row[place].split()]
+        shown_table.add_column(
+            column,
+            justify='right' if place else 'left',
+            overflow='fold',
+            min_width=max((len(word) for word in words), default=0),
+        )
     for row in table.rows:
         shown_table.add_row(*row)
     return shown_table
