@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,14 @@ _at_end = contextlib.ExitStack()
 def pytest_configure(config: pytest.Config) -> None:
     """Give this test process and its children a ROS domain of their own.
 
-    Set before anything imports rclpy, so that runs side by side don't hear each other.
+    Set before anything imports rclpy, so that runs side by side don't hear each other. Signals
+    that a shell or nohup makes its background jobs ignore mean something again: children inherit
+    what is ignored.
     """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
     os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     try:
         from domain_coordinator import domain_id

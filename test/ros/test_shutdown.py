@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import json
 import signal as signals
+import subprocess
+import sys
 import time
 
 import pytest
@@ -127,3 +129,24 @@ def test_a_table_that_cannot_be_written_is_said_and_thinking_goes_on(start_robot
     robot.wait_for(lambda: 'recalled.json: cannot be' in robot.output, 'a line in the log')
     assert robot.process.end()[0] == 0
     assert 'Traceback' not in robot.output
+
+
+def test_a_process_that_cannot_even_wake_up_ends_all_the_same():
+    stuck = (
+        'import threading, time\n'
+        'from thinking_policy.ros import spinning\n'
+        'spinning._LAST_RESORT_S = 0.2\n'
+        'with spinning.stop_on_signals() as stop:\n'
+        '    stop.on_request(threading.Event().wait)\n'
+        '    print("ready", flush=True)\n'
+        '    while True:\n'
+        '        time.sleep(0.05)\n'
+    )
+    with subprocess.Popen(
+        [sys.executable, '-c', stuck], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == 'ready\n'
+        process.send_signal(signals.SIGINT)
+        _, said = process.communicate(timeout=LONGEST_S)
+    assert process.returncode == 1
+    assert 'in listen' in said  # where it is stuck

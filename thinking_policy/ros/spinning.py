@@ -9,6 +9,7 @@ any more. Here a signal only wakes the executor; the node is closed while ROS st
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import os
 import signal
 import socket
@@ -29,6 +30,8 @@ from thinking_policy.ros.lean_executor import make_executor
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 # Whoever sent the signal follows up after 5 s with a harder one.
 LONGEST_END_S = 4.5
+# Even Python may be stuck by then, in a call into the middleware that holds its lock.
+_LAST_RESORT_S = LONGEST_END_S + 0.3
 _REPEATED_ERROR_PAUSE_S = 0.05
 
 
@@ -76,7 +79,8 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     Python runs its signal handlers only between bytecodes of the main thread, which sits in the
     middleware's wait. So the byte that the interpreter writes for a signal is read by a thread.
-    If the block hasn't ended `LONGEST_END_S` after the request, the process is ended.
+    If the block hasn't ended `LONGEST_END_S` after the request, the process is ended; where
+    Python itself is stuck, by a thread that needs none and shows where.
     """
     request, ended = StopRequest(), threading.Event()
     reader, writer = socket.socketpair()
@@ -85,6 +89,8 @@ def stop_on_signals() -> Iterator[StopRequest]:
     def listen() -> None:
         if not reader.recv(1) or ended.is_set():
             return
+        with contextlib.suppress(AttributeError, OSError, ValueError):  # stderr is no file
+            faulthandler.dump_traceback_later(_LAST_RESORT_S, exit=True)
         request.request()
         if not ended.wait(LONGEST_END_S):
             print(f'not ended {LONGEST_END_S} s after the signal: giving up', file=sys.stderr)
@@ -101,6 +107,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
         yield request
     finally:
         ended.set()
+        faulthandler.cancel_dump_traceback_later()
         signal.set_wakeup_fd(before_fd)
         for number, handler in before.items():
             # Ctrl-C comes twice under launch; the second one must not kill what is ending.
