@@ -89,7 +89,7 @@ def robot_recipe(quick: bool) -> Recipe:
 
 def reference_recipe(quick: bool) -> Recipe:
     """Return how the experiments fit the reference policy."""
-    return dataclasses.replace(_REFERENCE, steps=200) if quick else _REFERENCE
+    return dataclasses.replace(_REFERENCE, steps=300) if quick else _REFERENCE
 
 
 def train_robot(learning: LearningSet, seed: int, recipe: Recipe, tell: Tell) -> Policy:
