@@ -144,6 +144,7 @@ time.sleep(60)
     parent.wait()
     parent.stdout.close()
     until(lambda: not is_running(pid))
+    assert not is_running(pid)
 
 
 def is_running(pid):

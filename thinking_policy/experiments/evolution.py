@@ -27,7 +27,6 @@ from thinking_policy.experiments.experiment import (
     Tell,
     silent,
 )
-from thinking_policy.experiments.ordering import Sets
 from thinking_policy.experiments.plotting import compare_bars
 from thinking_policy.experiments.policies import (
     REFERENCE_NAME,
@@ -44,7 +43,8 @@ from thinking_policy.experiments.signals import (
     SIGNALS,
     WINDOW_LENGTH,
     Identities,
-    draw_identities,
+    Sets,
+    draw_both,
     label_rows,
     learning_set,
     sense,
@@ -103,11 +103,7 @@ def draw_sets(seed: int, train: int, test: int, identities: int = IDENTITIES) ->
         test: Pairs to be judged on.
         identities: Components of each; none is in both.
     """
-    learning, testing = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
-    return Sets(
-        draw_pairs(train, draw_identities(identities, learning), learning),
-        draw_pairs(test, draw_identities(identities, testing), testing),
-    )
+    return draw_both(draw_pairs, seed, train, test, identities)
 
 
 CURRENT_STATE, CURRENT_STATE_ROBOT = 'Current-State-Only', 'Current-State-Only, robot network'

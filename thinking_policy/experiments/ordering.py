@@ -14,8 +14,7 @@ leaves out what less than half of the records call for.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -50,7 +49,8 @@ from thinking_policy.experiments.signals import (
     SIGNALS,
     WINDOW_LENGTH,
     Identities,
-    draw_identities,
+    Sets,
+    draw_both,
     label_rows,
     learning_set,
     sense,
@@ -65,18 +65,6 @@ INTERMEDIATES = np.linspace(0.2, 0.8, WINDOW_LENGTH - 2)
 ORDERS = ((0, 7, 4, 1, 2, 3, 6, 5), (6, 5, 0, 7, 3, 1, 4, 2), (1, 2, 7, 5, 4, 6, 0, 3),
           (6, 0, 3, 1, 2, 5, 4, 7))  # fmt: skip
 IDENTITIES = 20
-
-
-@dataclass(frozen=True)
-class Sets:
-    """What a seed sees: components of the one never occur in the other."""
-
-    train: LearningSet
-    test: LearningSet
-
-    def by_name(self) -> Mapping[str, LearningSet]:
-        """Return both under the names of their files."""
-        return {'train': self.train, 'test': self.test}
 
 
 def latent_orders() -> NDArray[np.float32]:
@@ -125,11 +113,7 @@ def draw_sets(seed: int, train: int, test: int, identities: int = IDENTITIES) ->
         test: Situations to be judged on.
         identities: Components of each; none is in both.
     """
-    learning, testing = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
-    return Sets(
-        draw_situations(train, draw_identities(identities, learning), learning),
-        draw_situations(test, draw_identities(identities, testing), testing),
-    )
+    return draw_both(draw_situations, seed, train, test, identities)
 
 
 SUMMARY_RAG, SUMMARY_FOREST = 'Summary-RAG', 'RF-Summary'

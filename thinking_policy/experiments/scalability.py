@@ -34,7 +34,7 @@ from thinking_policy.experiments.experiment import (
     silent,
 )
 from thinking_policy.experiments.lookup import FLAT, HNSW, SUMMARY, narrow_search
-from thinking_policy.experiments.ordering import Sets, draw_sets, draw_situations
+from thinking_policy.experiments.ordering import draw_sets, draw_situations
 from thinking_policy.experiments.policies import (
     REFERENCE_NAME,
     ROBOT_NAME,
@@ -46,7 +46,7 @@ from thinking_policy.experiments.policies import (
     train_robot,
 )
 from thinking_policy.experiments.query_cost import query_cost
-from thinking_policy.experiments.signals import ACTIVITIES, RECORD_BYTES, draw_identities
+from thinking_policy.experiments.signals import ACTIVITIES, RECORD_BYTES, Sets, draw_identities
 from thinking_policy.experiments.timing import Protocol
 from thinking_policy.training.learning_set import LearningSet
 

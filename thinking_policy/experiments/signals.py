@@ -7,7 +7,7 @@ Values are on the scaled axis of the package: a signal's nominal range is 0...1.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +66,22 @@ class Identities:
         return len(self.offset)
 
 
+@dataclass(frozen=True)
+class Sets:
+    """What a seed sees: components of the one never occur in the other."""
+
+    train: LearningSet
+    test: LearningSet
+
+    def by_name(self) -> Mapping[str, LearningSet]:
+        """Return both under the names of their files."""
+        return {'train': self.train, 'test': self.test}
+
+
+# How many, the components that they happen to, and what decides the rest.
+Draw = Callable[[int, Identities, np.random.Generator], LearningSet]
+
+
 def draw_identities(count: int, random: np.random.Generator) -> Identities:
     """Return new components; two draws never have one in common."""
     shape = (count, len(SIGNALS))
@@ -118,4 +134,21 @@ def learning_set(
         signals=SIGNALS,
         tick_period_s=TICK_S,
         events=None,
+    )
+
+
+def draw_both(draw: Draw, seed: int, train: int, test: int, identities: int) -> Sets:
+    """Return training and test situations of a seed, from components of their own.
+
+    Args:
+        draw: Makes situations of components.
+        seed: Decides everything.
+        train: How many to learn from.
+        test: How many to be judged on.
+        identities: Components of each.
+    """
+    learning, testing = (np.random.default_rng(s) for s in np.random.SeedSequence(seed).spawn(2))
+    return Sets(
+        draw(train, draw_identities(identities, learning), learning),
+        draw(test, draw_identities(identities, testing), testing),
     )
