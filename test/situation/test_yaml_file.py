@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import pytest
 
-from thinking_policy.situation.configuration import load_configuration
 from thinking_policy.situation.errors import SituationError
+from thinking_policy.situation.robot_file import load_configuration
 from thinking_policy.situation.yaml_file import LARGEST_BYTES, read_yaml
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thinking_policy.bags import open_bag
 from thinking_policy.bags.info import inspect_signals
-from thinking_policy.situation.configuration import load_configuration
+from thinking_policy.situation.robot_file import load_configuration
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from thinking_policy.cli.finding import FAIL, NOTE, OK, Finding, one_line, versi
 from thinking_policy.cli.remedies import EXTRA_OF, extra_remedy
 from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.shipped import config_folder
-from thinking_policy.situation.configuration import SituationConfig, load_configuration
+from thinking_policy.situation import SituationConfig, load_configuration
 
 
 def check_python() -> list[Finding]:

@@ -45,7 +45,7 @@ def carry_out(plan: Plan, duration_s: float, json_lines: bool) -> int:
         ThinkingPolicyError: The bag cannot be opened, the policy node cannot become active, or
             somebody publishes already what the source would publish.
     """
-    from thinking_policy.situation.configuration import load_configuration  # NumPy
+    from thinking_policy.situation.robot_file import load_configuration  # NumPy
 
     load_configuration(plan.config, plan.namespace)  # said here in one line, not by a child
     coverage = _coverage(plan)
@@ -188,7 +188,7 @@ class Run:
     def _sources(self) -> list[str]:
         """Return the topics that our source may publish."""
         if not self._topics:
-            from thinking_policy.situation.configuration import load_configuration  # NumPy
+            from thinking_policy.situation.robot_file import load_configuration  # NumPy
 
             # The simulated robot has the default topics, whatever the configuration asks for.
             file = self.plan.config if self.plan.bag else find_configuration('')

@@ -21,8 +21,8 @@ from thinking_policy.bags.topics import match_topics
 from thinking_policy.ros.conversions import message_class, message_type_of, time_message
 from thinking_policy.ros.middleware_events import SILENT_PUBLISHER
 from thinking_policy.situation import SituationConfig, SituationError
-from thinking_policy.situation.configuration import NODE_NAME
 from thinking_policy.situation.requests import topic_requests
+from thinking_policy.situation.robot_file import NODE_NAME
 
 MOST_UNACKNOWLEDGED = 50  # messages of a topic on their way, in lockstep
 ACKNOWLEDGED_S = 5.0

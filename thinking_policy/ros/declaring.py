@@ -16,8 +16,9 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from thinking_policy.ros.node_options import NodeOptions
-from thinking_policy.situation.configuration import check_value, situation_keys
+from thinking_policy.situation.checked_values import check_value
 from thinking_policy.situation.errors import SituationError
+from thinking_policy.situation.robot_file import situation_keys
 
 Options = TypeVar('Options')
 

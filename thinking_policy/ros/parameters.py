@@ -33,11 +33,13 @@ from thinking_policy.situation.configuration import (
     EventConfig,
     SignalConfig,
     SituationConfig,
+)
+from thinking_policy.situation.errors import SituationError
+from thinking_policy.situation.robot_file import (
     configuration_from_mapping,
     load_parameters,
     situation_keys,
 )
-from thinking_policy.situation.errors import SituationError
 
 _ELSEWHERE = ('qos_overrides.', PREFIX)
 

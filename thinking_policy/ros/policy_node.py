@@ -25,7 +25,7 @@ from thinking_policy.ros.running_policy import RunningPolicy
 from thinking_policy.ros.spinning import run_node
 from thinking_policy.ros.thinking_loop import ThinkingLoop
 from thinking_policy.shipped import config_folder
-from thinking_policy.situation.configuration import NODE_NAME
+from thinking_policy.situation.robot_file import NODE_NAME
 
 _SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 

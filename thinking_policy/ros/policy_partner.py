@@ -24,7 +24,7 @@ from thinking_policy.situation import (
     configuration_from_mapping,
     situation_keys,
 )
-from thinking_policy.situation.configuration import NODE_NAME
+from thinking_policy.situation.robot_file import NODE_NAME
 
 POLL_S = 0.05
 

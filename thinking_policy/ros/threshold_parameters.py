@@ -16,7 +16,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter
 
 from thinking_policy.ros.declaring import descriptor, unknown_names
-from thinking_policy.situation.configuration import check_value
+from thinking_policy.situation.checked_values import check_value
 from thinking_policy.situation.errors import SituationError
 
 PREFIX = 'thresholds.'

@@ -10,20 +10,22 @@ one experience ends. The same code serves a live robot, a bag and training.
 """
 
 from thinking_policy.situation.configuration import (
-    NODE_NAME,
     EpisodeConfig,
     EventConfig,
     SignalConfig,
     SituationConfig,
-    configuration_from_mapping,
-    load_configuration,
-    load_parameters,
-    situation_keys,
 )
 from thinking_policy.situation.counters import Counters, SignalCounts, TopicCounts
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.message_types import MessageType, message_type_from_fields
 from thinking_policy.situation.requests import TopicRequest
+from thinking_policy.situation.robot_file import (
+    NODE_NAME,
+    configuration_from_mapping,
+    load_configuration,
+    load_parameters,
+    situation_keys,
+)
 from thinking_policy.situation.situation import (
     Event,
     EventKind,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import yaml
 
-from thinking_policy.situation.configuration import NODE_NAME, is_for_the_node
+from thinking_policy.situation.robot_file import NODE_NAME, is_for_the_node
 
 # Where a number is added, it goes below the last of these that is there.
 _BELOW = ('topic', 'type', 'unit', 'nominal_low', 'nominal_high', 'baseline_mean')
