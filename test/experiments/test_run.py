@@ -168,7 +168,7 @@ def test_a_folder_of_another_plan_is_refused_unless_fresh(toy, tmp_path):
 def test_a_folder_of_a_run_that_was_killed_at_its_very_start_is_taken(toy, tmp_path):
     out = tmp_path / 'out'
     out.mkdir()
-    (out / '.plan.json.partial').write_text('{"exp')
+    (out / '.plan.json.4711.partial').write_text('{"exp')
     assert figures(run(toy.EXPERIMENT, Options((1,)), out)) == [10.0] * 3
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -24,6 +23,7 @@ from thinking_policy.situation import (
     load_parameters,
 )
 from thinking_policy.situation.parameter_file import with_signal_numbers
+from thinking_policy.whole_file import whole_file
 
 _NUMBERS = ('nominal_low', 'nominal_high', 'baseline_mean', 'baseline_spread')
 _NOTE = '# Calibrated by `thinking-policy calibrate` from '
@@ -133,24 +133,14 @@ def write_robot_file(
     Raises:
         ThinkingPolicyError: It cannot be written, or would not be read as it should.
     """
-    partial = path.with_name(f'.{path.name}.{os.getpid()}.partial')
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            partial.write_text(text, encoding='utf-8')
-            # NaN is unlike NaN, but written alike
-            if repr(load_configuration(partial, namespace or None)) != repr(expected):
-                raise ThinkingPolicyError(
-                    f'{path}: not written: the numbers could not be put into this file; write '
-                    'each signal below `signals:` in the file that --config names'
-                )
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise ThinkingPolicyError(
-            f'{path}: cannot be written: {error.strerror or error}'
-        ) from error
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding='utf-8')
+        # NaN is unlike NaN, but written alike
+        if repr(load_configuration(draft, namespace or None)) != repr(expected):
+            raise ThinkingPolicyError(
+                f'{path}: not written: the numbers could not be put into this file; write '
+                'each signal below `signals:` in the file that --config names'
+            )
 
 
 def _plain(source: Path, numbers: Mapping[str, Mapping[str, float]], namespace: str) -> str:

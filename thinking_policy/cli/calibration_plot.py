@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import math
-import os
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from thinking_policy.policy import (
     novelty_from_sums,
 )
 from thinking_policy.situation import SituationConfig
+from thinking_policy.whole_file import whole_file
 
 _KINDS = ('.png', '.svg', '.pdf')
 
@@ -85,18 +85,9 @@ def draw(path: Path, whole: Recorded, chosen: Recorded, found: Calibrated) -> No
     for axis in axes:
         axis.tick_params(labelsize=8)
         axis.axvspan(chosen.seconds[0], chosen.seconds[-1], color='#444444', alpha=0.07)
-    partial = path.with_name(f'.{path.name}.{os.getpid()}.partial')
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            figure.savefig(partial, dpi=100, format=path.suffix[1:].lower())
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise ThinkingPolicyError(
-            f'{path}: cannot be written: {error.strerror or error}'
-        ) from error
+        with whole_file(path) as draft:
+            figure.savefig(draft, dpi=100, format=path.suffix[1:].lower())
     finally:
         plt.close(figure)
 

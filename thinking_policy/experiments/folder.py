@@ -13,6 +13,7 @@ from typing import Any
 
 from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.experiment import Cell, CellResult, Experiment, Options
+from thinking_policy.whole_file import whole_file
 
 PLAN, CELLS = 'plan.json', 'cells'
 # What a run writes beside cells and a figure; --fresh removes these and nothing else.
@@ -102,7 +103,7 @@ class RunFolder:
             'machine': result.machine,
             'versions': result.versions,
         }
-        write_whole(self.path / CELLS / f'{result.cell.key}.json', as_json(content))
+        write_text(self.path / CELLS / f'{result.cell.key}.json', as_json(content))
 
     def add_time(self, seconds: float) -> None:
         """Note that a run has worked on it for so long, whether it was finished or not."""
@@ -111,7 +112,7 @@ class RunFolder:
 
     def _write_plan(self) -> None:
         content = {**self._plan, 'elapsed_s': round(self.elapsed_s, 3)}
-        write_whole(self.path / PLAN, as_json(content))
+        write_text(self.path / PLAN, as_json(content))
 
     def _check(self) -> None:
         try:
@@ -145,11 +146,14 @@ class RunFolder:
             file.unlink(missing_ok=True)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all."""
-    partial = path.with_name(f'.{path.name}.partial')
-    partial.write_text(text, encoding='utf-8')
-    partial.replace(path)
+def write_text(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all.
+
+    Raises:
+        ExperimentError: It can't be written.
+    """
+    with whole_file(path, ExperimentError) as draft:
+        draft.write_text(text, encoding='utf-8')
 
 
 def as_json(content: Any) -> str:
@@ -159,7 +163,7 @@ def as_json(content: Any) -> str:
 
 def _begun(entry: Path) -> bool:
     """Return whether it may be left of a run that was killed before its plan was written."""
-    return entry.name == f'.{PLAN}.partial'
+    return entry.name.startswith(f'.{PLAN}.') and entry.suffix == '.partial'
 
 
 def _figures(stored: Any) -> dict[str, dict[str, float]]:

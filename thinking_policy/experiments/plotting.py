@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import io
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.experiment import Stat
+from thinking_policy.whole_file import whole_file
 
 # Of Okabe and Ito's palette, in an order that also differs in lightness.
 BLUE, ORANGE, GREEN, PURPLE, BLACK = '#0072B2', '#E69F00', '#009E73', '#CC79A7', '#000000'
@@ -61,11 +62,8 @@ def write_figure(draw: Callable[[Figure], None], path: Path, title: str = '') ->
         draw(figure)
         if title:
             figure.suptitle('\n'.join(textwrap.wrap(title, 95)), fontsize=8, color='#B00000')
-        file = io.BytesIO()
-        figure.savefig(file, format='png', metadata={'Software': ''})
-    partial = path.with_name(f'.{path.name}.partial')
-    partial.write_bytes(file.getvalue())
-    partial.replace(path)
+        with whole_file(path, ExperimentError) as draft:
+            figure.savefig(draft, format='png', metadata={'Software': ''})
 
 
 def compare_bars(

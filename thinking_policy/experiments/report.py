@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thinking_policy.experiments.errors import ExperimentError
 from thinking_policy.experiments.experiment import Experiment, Options, Results, Stat, Table
-from thinking_policy.experiments.folder import as_json, write_whole
+from thinking_policy.experiments.folder import as_json, write_text
 
 RESULTS, TABLE = 'results.json', 'table.md'
 MATCHES = '✓'
@@ -85,19 +84,16 @@ def write_report(experiment: Experiment, results: Results, out: Path, plots: boo
     """
     tables = experiment.tables(results)
     text = '\n'.join((f'# {heading(experiment, results.options)}', '', *map(markdown, tables)))
-    try:
-        write_whole(out / RESULTS, as_json(results_content(experiment, results)))
-        write_whole(out / TABLE, text)
-        written = [out / RESULTS, out / TABLE]
-        if plots:
-            from thinking_policy.experiments.plotting import write_figure
+    write_text(out / RESULTS, as_json(results_content(experiment, results)))
+    write_text(out / TABLE, text)
+    written = [out / RESULTS, out / TABLE]
+    if plots:
+        from thinking_policy.experiments.plotting import write_figure
 
-            path = out / f'{experiment.name}.png'
-            title = heading(experiment, results.options) if results.options.quick else ''
-            write_figure(lambda figure: experiment.draw(results, figure), path, title)
-            written.append(path)
-    except OSError as error:
-        raise ExperimentError(f'{out}: cannot be written: {error.strerror or error}') from error
+        path = out / f'{experiment.name}.png'
+        title = heading(experiment, results.options) if results.options.quick else ''
+        write_figure(lambda figure: experiment.draw(results, figure), path, title)
+        written.append(path)
     return written
 
 

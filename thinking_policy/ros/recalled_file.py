@@ -9,12 +9,14 @@ A file that cannot be read is set aside under another name and a new one begun.
 from __future__ import annotations
 
 import json
-import os
 import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.whole_file import whole_file
 
 
 def default_path(node_name: str, environment: Mapping[str, str], what: str = 'recalled') -> Path:
@@ -110,28 +112,9 @@ class RecalledFile:
         if text == self._written:
             return
         try:
-            replace_file(self.path, text)
+            with whole_file(self.path, durable=True) as draft:
+                draft.write_text(text, encoding='utf-8')
             self._written = text
-        except OSError as error:
+        except ThinkingPolicyError as error:
             self.failures += 1
-            self.last_failure = f'{self.path}: cannot be written: {error.strerror or error}'
-
-
-def replace_file(path: Path, text: str) -> None:
-    """Write a file so that a power cut leaves the old text or the new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f'{path.name}.{os.getpid()}.part')
-    try:
-        with draft.open('w', encoding='utf-8') as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        draft.replace(path)
-    except OSError:
-        draft.unlink(missing_ok=True)
-        raise
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+            self.last_failure = str(error)
