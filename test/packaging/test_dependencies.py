@@ -15,6 +15,7 @@ import pytest
 
 ROOMS_OF_EXTRA = {
     'bags': ('bags',),
+    'parquet': ('bags',),
     'train': ('training',),
     'plots': ('training',),
     'experiments': ('experiments',),

@@ -1,0 +1,320 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""The table of labels on disk, one row for each labelled situation; CSV or Parquet.
+
+| column | content |
+|---|---|
+| bag | the recording, as the command that wrote the table calls it |
+| time | stamp of the situation in seconds; nine decimals, exact to the nanosecond |
+| episode | its episode |
+| activities | ids joined by `;`: called for; `!id`: said not to be; empty: nothing called for |
+| origin | who says so: one for all of them, or one for each, joined by `;` |
+| confidence | 0...1: one for all of them, or one for each; empty: 1 |
+| unsure | ids joined by `;` where either answer is right |
+| about | ids that the table answers for; in any row, written into the first of each bag |
+
+An activity that `about` names and a row does not is not called for there, with confidence 1; in
+a row without activities its one confidence counts for that. Without any `about` the ids that
+occur are the ones that the table answers for.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any
+
+from thinking_policy.bags.labelling.errors import LabelError
+
+COLUMNS = ('bag', 'time', 'episode', 'activities', 'origin', 'confidence', 'unsure', 'about')
+NEEDED = ('bag', 'time', 'activities')
+SUFFIXES = ('.csv', '.parquet')
+JOIN = ';'
+DENIED = '!'
+
+_ID = re.compile(r'[a-z][a-z0-9_]*\Z')
+_BLOCK = 65_536  # rows that Parquet stores and that are held as text at a time
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a row says about one activity."""
+
+    activity: str
+    label: bool
+    confidence: float
+    origin: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a row says: its entries, and the confidence of "not called for" about the rest."""
+
+    entries: tuple[Entry, ...]
+    rest: float = 1.0
+
+
+class Answers:
+    """Understands rows and remembers what it has understood; equal cells are common."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._known: dict[tuple[str, str, str, str], Answer] = {}
+        self._about: dict[str, None] = {}
+        self._met: dict[str, None] = {}
+
+    @property
+    def activities(self) -> tuple[str, ...]:
+        """Ids that the rows so far answer for."""
+        return tuple({**self._about, **self._met})
+
+    def of(self, record: Mapping[str, str], line: int) -> Answer:
+        """Return what a row says.
+
+        Raises:
+            LabelError: A cell that can't be understood.
+        """
+        if record['about']:
+            self._about.update(dict.fromkeys(_ids(record['about'], self._path, line, 'about')))
+        key = record['activities'], record['origin'], record['confidence'], record['unsure']
+        if key not in self._known:
+            answer = _answer(*key, path=self._path, line=line)
+            self._met.update(dict.fromkeys(entry.activity for entry in answer.entries))
+            self._known[key] = answer
+        return self._known[key]
+
+
+def in_words(
+    activities: Sequence[str], label: Any, confidence: Any, origin: Any
+) -> tuple[str, str, str, str]:
+    """Return the cells activities, origin, confidence and unsure of one row of a table."""
+    asserted = [
+        column
+        for column in range(len(activities))
+        if confidence[column] > 0 and (label[column] or origin[column] or confidence[column] != 1)
+    ]
+    if not any(label[column] or origin[column] for column in asserted) and (
+        len({float(value) for value in confidence}) == 1
+    ):
+        asserted = []  # the one confidence counts for all of them
+        values = [str(confidence[0])] if len(activities) and confidence[0] > 0 else []
+    else:
+        values = [str(confidence[column]) for column in asserted]
+    ids = [('' if label[column] else DENIED) + activities[column] for column in asserted]
+    unsure = [id for id, value in zip(activities, confidence, strict=True) if value == 0]
+    origins = [str(origin[column]) for column in asserted]
+    return JOIN.join(ids), _brief(origins), _brief(values) or '1.0', JOIN.join(unsure)
+
+
+def seconds(stamp_ns: int) -> str:
+    """Return a stamp as the table has it: seconds with nine decimals."""
+    sign, size = '-' if stamp_ns < 0 else '', abs(stamp_ns)
+    return f'{sign}{size // 10**9}.{size % 10**9:09d}'
+
+
+def stamp_of(cell: str, path: Path, line: int) -> int:
+    """Return the nanoseconds of a time in seconds.
+
+    Raises:
+        LabelError: Not a number, or one with parts of nanoseconds.
+    """
+    try:
+        stamp = Decimal(cell).scaleb(9)
+        if stamp == stamp.to_integral_value() and abs(stamp) < 2**63:
+            return int(stamp)
+    except (InvalidOperation, ValueError):
+        pass
+    raise LabelError(
+        f'{path}:{line}: time: expected seconds with at most nine decimals, such as '
+        f'1700000000.500000000, found {cell!r:.60}'
+    )
+
+
+def read_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and cells of each row, all columns there, absent ones empty.
+
+    Raises:
+        LabelError: Not readable, or a column is missing.
+    """
+    if path.suffix not in SUFFIXES:
+        raise LabelError(f'{path}: expected a table whose name ends in .csv or .parquet')
+    if not path.is_file():
+        raise LabelError(f'{path}: no such file; `thinking-policy label` writes one')
+    try:
+        yield from _csv_records(path) if path.suffix == '.csv' else _parquet_records(path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LabelError(f'{path}: cannot be read: {error}') from error
+
+
+def write_records(path: Path, records: Iterable[Sequence[str]]) -> None:
+    """Write rows of cells in the order of COLUMNS; the file appears whole or not at all.
+
+    Raises:
+        LabelError: It can't be written, or its name ends in neither .csv nor .parquet.
+    """
+    if path.suffix not in SUFFIXES:
+        raise LabelError(f'{path}: expected a name that ends in .csv or .parquet')
+    partial = path.with_name(f'.{path.name}.partial')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if path.suffix == '.csv':
+                with partial.open('w', encoding='utf-8', newline='') as file:
+                    writer = csv.writer(file, lineterminator='\n')
+                    writer.writerow(COLUMNS)
+                    writer.writerows(records)
+            else:
+                _write_parquet(partial, records)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    except OSError as error:
+        raise LabelError(f'{path}: cannot be written: {error.strerror or error}') from error
+
+
+def _brief(values: Sequence[str]) -> str:
+    """Return equal values as one, others joined."""
+    return values[0] if values and len(set(values)) == 1 else JOIN.join(values)
+
+
+def _answer(
+    activities: str, origin: str, confidence: str, unsure: str, path: Path, line: int
+) -> Answer:
+    listed = _ids(activities, path, line, 'activities', DENIED)
+    doubted = _ids(unsure, path, line, 'unsure')
+    names = [id.removeprefix(DENIED) for id in listed]
+    for id in (*names, *doubted):
+        if (*names, *doubted).count(id) > 1:
+            raise LabelError(f'{path}:{line}: {id!r} is named twice in activities and unsure')
+    values = [_share(cell, path, line) for cell in confidence.split(JOIN) if confidence.strip()]
+    origins = [cell.strip() for cell in origin.split(JOIN)]
+    for what, found in (('confidence', values or [1.0]), ('origin', origins)):
+        if len(found) not in (1, len(names)):
+            raise LabelError(
+                f'{path}:{line}: {what}: expected one for all or {len(names)}, one for each of '
+                f'{names}, found {len(found)}'
+            )
+    several = max(1, len(names))
+    values = values * several if len(values) == 1 else values or [1.0] * several
+    origins = origins * several if len(origins) == 1 else origins
+    entries = [
+        Entry(
+            name, listed[i] == name and values[i] > 0, values[i], origins[i] if values[i] else ''
+        )
+        for i, name in enumerate(names)
+    ]
+    entries += [Entry(name, False, 0.0, '') for name in doubted]
+    return Answer(tuple(entries), 1.0 if names else values[0])
+
+
+def _ids(cell: str, path: Path, line: int, column: str, mark: str = '') -> list[str]:
+    ids = [id.strip() for id in cell.split(JOIN) if id.strip()]
+    for id in ids:
+        if not _ID.match(id.removeprefix(mark) if mark else id):
+            raise LabelError(
+                f'{path}:{line}: {column}: expected ids of activities joined by {JOIN!r}, such as '
+                f'trend;hazard, found {id!r:.60}'
+            )
+    return ids
+
+
+def _share(cell: str, path: Path, line: int) -> float:
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not 0.0 <= value <= 1.0:
+        raise LabelError(
+            f'{path}:{line}: confidence: expected a number in 0...1, found {cell!r:.60}'
+        )
+    return value
+
+
+def _csv_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    with path.open(encoding='utf-8-sig', newline='') as file:
+        reader = csv.reader(file)
+        heading = [name.strip() for name in next(reader, [])]
+        _check_heading(heading, path)
+        places = {name: heading.index(name) for name in COLUMNS if name in heading}
+        for cells in reader:
+            if not any(cells):
+                continue
+            if len(cells) != len(heading):
+                raise LabelError(
+                    f'{path}:{reader.line_num}: expected {len(heading)} cells, one for each of '
+                    f'the heading, found {len(cells)}'
+                )
+            yield (
+                reader.line_num,
+                {name: cells[places[name]] if name in places else '' for name in COLUMNS},
+            )
+
+
+def _parquet_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            names = [name for name in COLUMNS if name in file.schema_arrow.names]
+            _check_heading(names, path)
+            line = 0
+            for batch in file.iter_batches(batch_size=_BLOCK, columns=names):
+                lists = {name: batch.column(name).to_pylist() for name in names}
+                for row in range(batch.num_rows):
+                    line += 1
+                    yield (
+                        line,
+                        {
+                            name: _text(lists[name][row]) if name in lists else ''
+                            for name in COLUMNS
+                        },
+                    )
+    except pyarrow.ArrowException as error:
+        raise LabelError(f'{path}: not a Parquet file, or damaged: {error}') from error
+
+
+def _text(value: Any) -> str:
+    return '' if value is None else str(value)
+
+
+def _write_parquet(path: Path, records: Iterable[Sequence[str]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    kinds = {name: pyarrow.dictionary(pyarrow.int32(), pyarrow.string()) for name in COLUMNS}
+    kinds['time'] = pyarrow.decimal128(20, 9)
+    schema = pyarrow.schema(list(kinds.items()))
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        block: list[Sequence[str]] = []
+
+        def flush() -> None:
+            columns = dict(zip(COLUMNS, zip(*block, strict=True), strict=True))
+            times = [Decimal(cell) for cell in columns.pop('time')]
+            arrays = {name: pyarrow.array(cells, kinds[name]) for name, cells in columns.items()}
+            arrays['time'] = pyarrow.array(times, kinds['time'])
+            writer.write_table(
+                pyarrow.Table.from_arrays([arrays[name] for name in COLUMNS], schema=schema)
+            )
+            block.clear()
+
+        for record in records:
+            block.append(record)
+            if len(block) == _BLOCK:
+                flush()
+        if block:
+            flush()
+
+
+def _check_heading(heading: Sequence[str], path: Path) -> None:
+    missing = [name for name in NEEDED if name not in heading]
+    if missing:
+        raise LabelError(
+            f'{path}: column {missing[0]!r} is missing; expected {", ".join(COLUMNS)} '
+            f'(needed: {", ".join(NEEDED)}), found {", ".join(heading)[:200] or "nothing"}'
+        )
