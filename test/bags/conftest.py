@@ -109,6 +109,7 @@ def write_bag(tmp_path, messages):
         if kind.startswith('ros1'):
             return write_ros1(rows, kind, tmp_path / f'{name}.bag', messages.ros1)
         path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
         plugin = StoragePlugin.MCAP if kind.startswith('mcap') else StoragePlugin.SQLITE3
         writer = Writer(path, version=8, storage_plugin=plugin)
         modes = {

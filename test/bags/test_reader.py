@@ -270,12 +270,7 @@ def test_what_is_no_bag_is_refused_in_one_line(name, tmp_path):
     assert '\n' not in str(caught.value)
 
 
-def test_a_folder_without_a_bag_says_what_is_there_and_where_one_is(
-    write_bag, temperatures, tmp_path
-):
-    write_bag(temperatures([1.0]), name='inner')
-    with pytest.raises(BagError, match='found inner; the folder inner in it holds a bag'):
-        open_bag(tmp_path)
+def test_a_path_that_is_nothing_says_so(tmp_path):
     with pytest.raises(BagError, match='no such file or folder'):
         open_bag(tmp_path / 'nowhere')
 
@@ -286,7 +281,7 @@ def test_several_recordings_in_a_folder_are_not_mixed(write_bag, temperatures, t
     for name in ('first', 'second'):
         path = write_bag(temperatures([1.0]), name=name)
         shutil.copy(path / f'{name}.db3', folder)
-    with pytest.raises(BagError, match=r'several recordings .*first.db3, second.db3; name one'):
+    with pytest.raises(BagError, match=r'holds 2 bags: first.db3, second.db3; name one'):
         open_bag(folder)
 
 

@@ -58,6 +58,9 @@ READABLE = {
     f'{RESOURCES}/ros2bag/test/resources/empty_bag': ({}, set(), {}),
     f'{RESOURCES}/ros2bag/test/resources/reindexing/reindex_test': (
         {'/rosout': 305, '/topic': 143}, set(), WITHOUT),
+    # Its metadata.yaml names files that are not there, the folder below it holds the one bag.
+    f'{RESOURCES}/ros2bag/test/resources/reindexing': (
+        {'/rosout': 305, '/topic': 143}, set(), WITHOUT),
     f'{CPP}/only_services.mcap': (
         {'/add_two_ints/_service_event': 12}, {'/add_two_ints/_service_event'}, {}),
     f'{CPP}/only_topics.mcap': ({'/parameter_events': 7}, set(), {}),
@@ -91,14 +94,11 @@ READABLE = {
 
 UNREADABLE = {
     f'{RESOURCES}/rosbag2_tests/resources/empty_dir': 'not a bag: .* found .gitkeep',
-    f'{RESOURCES}/ros2bag/test/resources/reindexing': (
-        'none of them is in the folder; the folder reindex_test in it holds a bag'
-    ),
     f'{REINDEX}/target_metadata/file_compression': 'none of them is in the folder; copy the',
     f'{REINDEX}/target_metadata/multiple_files': (
         'names multiple_files_0.db3, .*, none of them is in the folder'
     ),
-    CPP: 'several recordings without metadata.yaml: only_services.mcap, .*; name one of them',
+    CPP: 'holds 4 bags: only_services.mcap, only_topics.mcap, .*; name one of them',
 }
 
 

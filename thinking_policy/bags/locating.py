@@ -1,12 +1,15 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Which files make up a bag, told by what they contain and not by what metadata.yaml claims."""
+"""Which bags lie behind a path, what they are called, and which files make up each of them.
+
+What there is decides, not what metadata.yaml claims.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,17 +17,12 @@ from typing import Any
 import yaml
 
 from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.file_kinds import WAL_SUFFIXES
 
 METADATA = 'metadata.yaml'
 SUFFIXES = ('.db3', '.mcap', '.db3.zstd', '.mcap.zstd')
-WAL_SUFFIXES = ('-wal', '-journal')  # what SQLite needs to complete an unfinished recording
+ROS1_SUFFIXES = ('.bag', '.bag.active', '.bag.zstd')  # .active: its recorder was killed
 
-_MAGIC = {
-    b'SQLite format 3\x00': 'sqlite3',
-    b'\x89MCAP0\r\n': 'mcap',
-    b'#ROSBAG V2.0\n': 'ros1',
-    b'\x28\xb5\x2f\xfd': 'zstd',
-}
 _LONGEST_METADATA = 64 * 2**20  # bytes; a real one has kilobytes
 
 
@@ -43,82 +41,153 @@ class Located:
     notes: Counter[str] = field(default_factory=Counter)
 
 
+def bags_in(path: Path) -> tuple[Path, ...]:
+    """Find the bags behind a path.
+
+    A folder with storage files and metadata.yaml is one bag, and what lies below it is not looked
+    for. So is a folder whose storage files are the splits of one recording, with nothing else in
+    it. All other storage files and ROS 1 bags are a bag each. Hidden files are left out.
+
+    Args:
+        path: A bag, or a folder that holds bags at any depth.
+
+    Returns:
+        The path itself where it is a bag; else all bags in it, in natural order.
+
+    Raises:
+        BagError: None; the message says what there is.
+    """
+    if not path.is_dir():
+        _require(path)
+        return (path,)
+    found = sorted(_bags_below(path, set()), key=_natural)
+    if not found:
+        raise BagError(f'{path}: {_why_no_bag(path, ())}')
+    return tuple(found)
+
+
+def bag_name(path: Path, root: Path) -> str:
+    """Return what a bag is called: its path below the folder that was given, or its own name."""
+    if path == root:
+        return path.resolve().name
+    return PurePosixPath(path.relative_to(root)).as_posix()
+
+
+def named_bags(roots: Iterable[Path]) -> dict[str, Path]:
+    """Find the bags behind some paths.
+
+    Returns:
+        Path by name, in the order of the given paths.
+
+    Raises:
+        BagError: A path holds none, or two bags have the same name; the message has both.
+    """
+    found: dict[str, Path] = {}
+    for root in roots:
+        for path in bags_in(root):
+            name = bag_name(path, root)
+            if name in found:
+                raise BagError(
+                    f'{found[name]} and {path}: both are called {name}; '
+                    'give a folder above both, or one of them alone'
+                )
+            found[name] = path
+    return found
+
+
 def is_part(path: Path, bag: Path) -> bool:
-    """Whether writing a file would replace the bag or one of its files."""
-    path, bag = path.resolve(), bag.resolve()
+    """Whether writing a file would replace a bag or one of its files; or one of several bags."""
+    path = path.resolve()
     names = (*SUFFIXES, *(f'.db3{suffix}' for suffix in WAL_SUFFIXES))
-    return path == bag or (
-        path.parent == bag and (path.name == METADATA or path.name.endswith(names))
-    )
+    try:
+        bags = {bag, *bags_in(bag)}
+    except BagError:
+        bags = {bag}
+    for one in (each.resolve() for each in bags):
+        if path == one or (
+            path.parent == one and (path.name == METADATA or path.name.endswith(names))
+        ):
+            return True
+    return False
 
 
 def locate(path: Path) -> Located:
-    """Find the storage files behind a path.
+    """Find the storage files of one bag.
 
     Args:
-        path: Bag folder, or one .db3, .mcap, .bag or .zstd file.
+        path: Bag folder, one .db3, .mcap, .bag or .zstd file, or a folder that holds one bag.
 
     Raises:
-        BagError: Nothing there, or nothing that looks like a bag.
+        BagError: Nothing there, nothing that looks like a bag, or several bags.
     """
     if path.is_dir():
-        return _locate_in_folder(path)
-    if not path.exists():
-        raise BagError(f'{path}: no such file or folder; expected a bag')
+        inside = bags_in(path)
+        if len(inside) > 1:
+            names = ', '.join(bag_name(bag, path) for bag in inside[:4])
+            raise BagError(
+                f'{path}: holds {len(inside)} bags: {names}{" ..." if inside[4:] else ""}; '
+                'name one of them'
+            )
+        return _locate_in_folder(path) if inside[0] == path else locate(inside[0])
+    _require(path)
     if path.name == METADATA:
         return _locate_in_folder(path.parent)
     return Located((path,))
 
 
-def kind_of(path: Path) -> str:
-    """Tell what a storage file is by its first bytes.
+def _require(path: Path) -> None:
+    if path.exists():
+        return
+    if path.is_symlink():
+        target = str(path.readlink())
+        hint = '; run: git annex get' if '.git/annex' in target else '; copy the file itself'
+        raise BagError(f'{path}: a link to {target}, which is not there{hint}')
+    raise BagError(f'{path}: no such file or folder; expected a bag')
 
-    Returns:
-        sqlite3, mcap, ros1 or zstd.
 
-    Raises:
-        BagError: A Git LFS pointer, an empty file, or something else than a bag.
-    """
+def _bags_below(folder: Path, seen: set[Path]) -> Iterator[Path]:
+    """Yield bags in any order; a folder that cannot be read is taken for one and will say so."""
+    if folder.resolve() in seen:  # a link to a folder above
+        return
+    seen.add(folder.resolve())
     try:
-        if not path.is_file():  # opening a pipe would wait for a writer
-            raise BagError(f'{path}: not a file: expected a bag, found a pipe or device')
-        with path.open('rb') as file:
-            head = file.read(200)
-    except OSError as error:
-        raise BagError(f'{path}: cannot be read: {error.strerror or error}') from error
-    for magic, kind in _MAGIC.items():
-        if head.startswith(magic):
-            return kind
-    if not head and has_write_ahead_log(path):
-        return 'sqlite3'  # died before the first checkpoint: all of it is in the log
-    if not head:
-        raise BagError(f'{path}: the file is empty (0 bytes); record or copy it again')
-    if head.startswith(b'version https://git-lfs'):
-        raise BagError(
-            f'{path}: a Git LFS pointer, not the bag itself{_lfs_size(head)}; '
-            'fetch it with: git lfs pull'
+        children = [child for child in folder.iterdir() if not child.name.startswith('.')]
+    except OSError:
+        yield folder
+        return
+    # A link that leads nowhere is what git-annex leaves of a bag.
+    files = [c for c in children if c.is_file() or (c.is_symlink() and not c.exists())]
+    storages = [file for file in files if file.name.endswith(SUFFIXES)]
+    has_metadata = any(file.name == METADATA for file in files)
+    stems = {_stem(file.name) for file in storages}
+    if has_metadata and (len(stems) == 1 or (storages and _names_one_of(folder, storages))):
+        yield folder
+        return
+    others = [file for file in files if file.name.endswith(ROS1_SUFFIXES)]
+    for child in children:
+        if child.is_dir():
+            others += _bags_below(child, seen)
+    if not others and (len(stems) == 1 or (has_metadata and not storages)):
+        yield folder
+    else:
+        yield from (*storages, *others)
+
+
+def _names_one_of(folder: Path, storages: Sequence[Path]) -> bool:
+    named = _list(_read_metadata(folder / METADATA, Counter()).get('relative_file_paths'))
+    return any(_find_named(folder, name) in storages for name in named if isinstance(name, str))
+
+
+def _natural(path: Path) -> tuple[tuple[tuple[int, int, str], ...], ...]:
+    """Return what sorts 2 before 10."""
+    return tuple(
+        tuple(
+            (0, int(part), '') if part.isascii() and part.isdigit() else (1, 0, part)
+            for part in re.split('([0-9]+)', name)
+            if part
         )
-    if head.startswith(b'/annex/objects/') or b'.git/annex/objects/' in head:
-        raise BagError(f'{path}: a git-annex pointer, not the bag itself; run: git annex get')
-    if head.startswith(b'#ROSBAG'):
-        version = head.split(b'\n')[0].decode('ascii', 'replace')
-        raise BagError(
-            f'{path}: expected a ROS 1 bag of version 2.0, found {version!r}; '
-            'convert it with: rosbag fix'
-        )
-    raise BagError(
-        f'{path}: not a bag: expected SQLite, MCAP or #ROSBAG V2.0, '
-        f'found a file that begins with {head[:12]!r}'
+        for name in path.parts
     )
-
-
-def has_write_ahead_log(path: Path) -> bool:
-    """Return whether a recording was cut off and its last messages lie beside the file."""
-    for suffix in WAL_SUFFIXES:
-        beside = path.with_name(path.name + suffix)
-        if beside.is_file() and beside.stat().st_size > 0:
-            return True
-    return False
 
 
 def _locate_in_folder(folder: Path) -> Located:
@@ -209,31 +278,17 @@ def _split_order(name: str) -> tuple[tuple[str, str], int, str]:
 
 
 def _why_no_bag(folder: Path, missing: Sequence[str]) -> str:
-    children = sorted(folder.iterdir())
-    inner = [
-        p.name
-        for p in children
-        if p.is_dir() and any(c.name == METADATA or c.name.endswith(SUFFIXES) for c in p.iterdir())
-    ]
-    ros1 = [p.name for p in children if p.suffix == '.bag']
-    hint = ''
-    if inner:
-        hint = f'; the folder {inner[0]} in it holds a bag, name that one'
-    elif ros1:
-        hint = f'; ROS 1 bags are named one by one, such as {folder / ros1[0]}'
     if missing:
         return (
             f'{METADATA} names {", ".join(missing[:3])}{" ..." if missing[3:] else ""}, '
-            f'none of them is in the folder{hint or "; copy the storage files beside it"}'
+            'none of them is in the folder; copy the storage files beside it'
         )
-    names = [p.name for p in children[:3]]
-    found = f'found {", ".join(names)}{" ..." if children[3:] else ""}' if names else 'it is empty'
-    return f'not a bag: expected *.db3, *.mcap or {METADATA} in the folder, {found}{hint}'
-
-
-def _lfs_size(head: bytes) -> str:
-    match = re.search(rb'\nsize (\d+)', head)
-    return f' ({int(match[1]):,} bytes)' if match else ''
+    names = [p.name for p in sorted(folder.iterdir())]
+    found = (
+        f'found {", ".join(names[:3])}{" ..." if names[3:] else ""}' if names else 'it is empty'
+    )
+    expected = f'expected *.db3, *.mcap, *.bag or {METADATA} in the folder or below it'
+    return f'not a bag: {expected}, {found}'
 
 
 def _list(value: Any) -> list[Any]:

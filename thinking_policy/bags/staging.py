@@ -19,7 +19,7 @@ from pathlib import Path
 import zstandard
 
 from thinking_policy.bags.errors import BagError
-from thinking_policy.bags.locating import WAL_SUFFIXES, has_write_ahead_log, kind_of
+from thinking_policy.bags.file_kinds import WAL_SUFFIXES, has_write_ahead_log, kind_of
 
 _BLOCK = 2**20  # bytes copied at once, keeps memory flat
 
