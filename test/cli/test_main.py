@@ -3,6 +3,8 @@
 """The command line as a whole: help, errors, what is imported."""
 
 import importlib
+import os
+import signal
 import subprocess
 import sys
 
@@ -13,6 +15,7 @@ from thinking_policy import __version__
 from thinking_policy.cli import main as run_main
 from thinking_policy.cli.main import COMMANDS, split_arguments
 from thinking_policy.cli.remedies import remedy_for_import
+from thinking_policy.shipped import config_folder
 
 
 def all_commands():
@@ -163,3 +166,30 @@ def test_without_ros_one_line_says_both_ways_to_get_it(words):
     assert done.stderr.count('\n') == 1
     assert 'setup.bash' in done.stderr
     assert 'make setup' in done.stderr
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(tmp_path):
+    for words in (['doctor', '--help'], ['policy', 'show', str(config_folder() / 'policy.onnx')]):
+        reading, writing = os.pipe()
+        os.close(reading)
+        code = f'import sys\nfrom thinking_policy.cli import main\nsys.exit(main({words!r}))\n'
+        done = subprocess.run(
+            [sys.executable, '-c', code], stdout=writing, stderr=subprocess.PIPE, text=True
+        )
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (0, '')
+
+
+def test_sigterm_unwinds_the_command_that_runs(monkeypatch):
+    tidied = []
+
+    def command(*_, **__):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        finally:
+            tidied.append(True)
+
+    monkeypatch.setattr('typer.main.get_command', lambda app: command)
+    assert run_main(['doctor']) == 143
+    assert tidied == [True]
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL

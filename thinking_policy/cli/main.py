@@ -4,11 +4,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import importlib
 import os
+import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -79,8 +83,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: Words after the program's name; `sys.argv` where None.
 
     Returns:
-        0, what the command returned, 2 for an error that was said, 130 for Ctrl-C.
+        0, what the command returned, 2 for an error that was said, 130 for Ctrl-C, 143 for
+        SIGTERM. A reader of a pipe that has seen enough, such as `| head`, is no error.
     """
+    with _tidy_end():
+        code = _run(arguments)
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()  # else the interpreter finds the broken pipe, after its own end
+            except (OSError, ValueError) as error:
+                if getattr(error, 'errno', errno.EPIPE) != errno.EPIPE:
+                    return _say(f'output: {error}', Invocation())  # such as a full disk
+                _let_go_of_the_pipe()
+        return code
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     words, invocation = split_arguments(list(sys.argv[1:] if arguments is None else arguments))
     try:
         if invocation.ros_args and words[:1] != ['run']:
@@ -90,11 +108,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         result = typer.main.get_command(app)(words, prog_name=PROGRAM, obj=invocation)
         return result if isinstance(result, int) else 0
     except SystemExit as end:  # how typer ends every command
+        if getattr(end.__context__, 'errno', 0) == errno.EPIPE:  # how typer and rich say it
+            _let_go_of_the_pipe()
+            return 0
         return end.code if isinstance(end.code, int) else 0 if end.code is None else 1
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader of a pipe went away, such as `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:
+        _let_go_of_the_pipe()
         return 0
     except (ThinkingPolicyError, OSError) as error:  # such as a full disk
         return _say(str(error), invocation)
@@ -103,6 +124,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if remedy is None:
             raise
         return _say(remedy, invocation)
+
+
+@contextlib.contextmanager
+def _tidy_end() -> Iterator[None]:
+    """Let SIGTERM unwind the stack, so that drafts and temporary folders go."""
+    here = threading.current_thread() is threading.main_thread()
+    if not here or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+
+    def end(*_: object) -> None:
+        raise SystemExit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _let_go_of_the_pipe() -> None:
+    """Send what is still to be written nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream, original in ((sys.stdout, sys.__stdout__), (sys.stderr, sys.__stderr__)):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            if original is not None:
+                os.dup2(nowhere, original.fileno())
+    os.close(nowhere)
+    sys.stdout, sys.stderr = sys.__stdout__, sys.__stderr__
 
 
 def split_arguments(words: list[str]) -> tuple[list[str], Invocation]:
