@@ -11,6 +11,7 @@ EXTRA_OF = {
     'mcap': 'bags',
     'zstandard': 'bags',
     'lz4': 'bags',
+    'pydantic': 'bags',
     'pyarrow': 'parquet',
     'torch': 'train',
     'onnx': 'train',

@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from thinking_policy.bags.labelling.errors import LabelError
+from thinking_policy.whole_file import whole_file
 
 COLUMNS = ('bag', 'time', 'episode', 'activities', 'origin', 'confidence', 'unsure', 'about')
 NEEDED = ('bag', 'time', 'activities')
@@ -159,22 +160,14 @@ def write_records(path: Path, records: Iterable[Sequence[str]]) -> None:
     """
     if path.suffix not in SUFFIXES:
         raise LabelError(f'{path}: expected a name that ends in .csv or .parquet')
-    partial = path.with_name(f'.{path.name}.partial')
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            if path.suffix == '.csv':
-                with partial.open('w', encoding='utf-8', newline='') as file:
-                    writer = csv.writer(file, lineterminator='\n')
-                    writer.writerow(COLUMNS)
-                    writer.writerows(records)
-            else:
-                _write_parquet(partial, records)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise LabelError(f'{path}: cannot be written: {error.strerror or error}') from error
+    with whole_file(path, LabelError) as draft:
+        if path.suffix == '.parquet':
+            _write_parquet(draft, records)
+            return
+        with draft.open('w', encoding='utf-8', newline='') as file:
+            writer = csv.writer(file, lineterminator='\n')
+            writer.writerow(COLUMNS)
+            writer.writerows(records)
 
 
 def _brief(values: Sequence[str]) -> str:
