@@ -12,7 +12,8 @@ import pytest
 
 from thinking_policy.bags import BagError, open_bag, situations_of
 from thinking_policy.bags.export import export_situations
-from thinking_policy.bags.info import advice, inspect_feeds, inspect_signals
+from thinking_policy.bags.info import advice, inspect_signals
+from thinking_policy.bags.times import topic_times
 from thinking_policy.situation import EventConfig, SignalConfig, SituationConfig
 
 SECOND = 1_000_000_000
@@ -45,23 +46,68 @@ def late_bag(write_bag, messages):
     return write_bag(rows)
 
 
-def test_rates_gaps_and_clock_offsets_of_configured_topics_are_measured(late_bag):
+def measured(bag):
+    return topic_times(bag, [topic.name for topic in bag.topics if topic.count])
+
+
+def test_rates_gaps_and_clock_offsets_are_measured(late_bag):
     with open_bag(late_bag) as bag:
-        (info,) = inspect_feeds(bag, config(*ONE))
-    assert info.messages == 2000
-    assert info.rate_hz == pytest.approx(1999 / 22.99)
-    assert info.longest_gap_s == pytest.approx(3.01)
-    assert info.unstamped == 400
-    assert info.offset_s == pytest.approx((0.2, 0.2, 0.2))
+        times = measured(bag)['/temperature']
+    assert times.messages == 2000
+    assert times.rate_hz == pytest.approx(1999 / 22.99)
+    assert times.period_s == pytest.approx(0.01, rel=0.04)
+    assert times.longest_gap_s == pytest.approx(3.01)
+    assert times.longest_gap_ns == START + 999 * SECOND // 100
+    assert times.gaps == 1
+    assert (times.unset, times.invalid, times.unstamped) == (400, 0, 400)
+    assert times.offset_s == pytest.approx((0.2, 0.2, 0.2))
+
+
+def stamped(messages, *headers):
+    """Return rows a second apart with these header times."""
+    return [
+        ('/temperature', TEMPERATURE, START + i * SECOND, messages.temperature(1.0, stamp))
+        for i, stamp in enumerate(headers)
+    ]
+
+
+def test_header_times_that_step_back_or_jump_ahead_are_counted(write_bag, messages):
+    seconds = (100, 101, 95, 96, 5000, 5001, 4000)
+    with open_bag(write_bag(stamped(messages, *(s * SECOND for s in seconds)))) as bag:
+        times = measured(bag)['/temperature']
+    assert (times.backward, times.furthest_back_s, times.ahead) == (2, 1001.0, 1)
+
+
+def test_stamps_that_are_no_time_are_told_from_unset_ones(write_bag, messages):
+    rows = stamped(messages, 0, 5 * SECOND, 6 * SECOND, 7 * SECOND, 8 * SECOND)
+    raws = [bytearray(row[3]) for row in rows]
+    raws[1][8:12] = (1_000_000_000).to_bytes(4, 'little')  # a whole second of nanoseconds
+    raws[2][4:8] = (-1).to_bytes(4, 'little', signed=True)
+    raws[3] = raws[3][:9]  # cut within the stamp
+    rows = [(*row[:3], bytes(raw)) for row, raw in zip(rows, raws, strict=True)]
+    with open_bag(write_bag(rows)) as bag:
+        times = measured(bag)['/temperature']
+    assert (times.messages, times.unset, times.invalid) == (5, 1, 3)
+    assert times.offset_s == pytest.approx((START / 1e9 - 4,) * 3)
+
+
+def test_a_topic_of_unknown_type_and_one_without_header_have_record_times_only(
+    write_bag, messages
+):
+    number = messages.simple('std_msgs/msg/Float64', 1.0)
+    rows = [('/n', 'std_msgs/msg/Float64', START + i * SECOND, number) for i in range(4)]
+    with open_bag(write_bag(rows)) as bag:
+        times = measured(bag)['/n']
+    assert (times.has_header, times.offset_s, times.unstamped) == (False, None, 4)
+    assert times.period_s == pytest.approx(1.0, rel=0.04)
 
 
 def test_header_times_later_than_the_lateness_are_pointed_out(late_bag):
     by_header = config(*ONE, time_source='header', lateness_s=0.1)
     with open_bag(late_bag) as bag:
-        (line,) = advice(bag, by_header, inspect_feeds(bag, by_header))
+        (line,) = advice(bag, by_header, measured(bag))
         assert 'come 0.200 s after their header time, later than lateness_s 0.1' in line
-        receive = config(*ONE)
-        assert advice(bag, receive, inspect_feeds(bag, receive)) == ()
+        assert advice(bag, config(*ONE), measured(bag)) == ()
 
 
 def test_another_clock_and_missing_stamps_are_pointed_out(write_bag, messages):
@@ -72,7 +118,7 @@ def test_another_clock_and_missing_stamps_are_pointed_out(write_bag, messages):
     ):
         rows = [('/temperature', TEMPERATURE, START, messages.temperature(1.0, stamp))]
         with open_bag(write_bag(rows, name=name)) as bag:
-            (line,) = advice(bag, by_header, inspect_feeds(bag, by_header))
+            (line,) = advice(bag, by_header, measured(bag))
         assert said in line
 
 
@@ -92,7 +138,11 @@ def test_each_signal_says_what_feeds_it_or_why_nothing_does(write_bag, temperatu
         'fed': ('/temperature', ''),
         'none': ('', 'no topic configured'),
         'missing': ('', 'not in the bag; of this type it has /temperature'),
-        'other': ('/wrong', f'expected {TEMPERATURE}, the bag has std_msgs/msg/Float64'),
+        'other': (
+            '/wrong',
+            f'expected {TEMPERATURE}, the bag has std_msgs/msg/Float64; '
+            'of this type it has /temperature',
+        ),
     }
 
 

@@ -248,7 +248,10 @@ def test_two_signals_of_one_topic_and_a_topic_of_other_type(write_bag, temperatu
     ]
     problems = {feed.topic: feed.problem for feed in replay.feeds}
     assert problems['/temperature'] == ''
-    assert problems['/other'] == f'expected {TEMPERATURE}, the bag has std_msgs/msg/Float64'
+    assert problems['/other'] == (
+        f'expected {TEMPERATURE}, the bag has std_msgs/msg/Float64; '
+        'of this type it has /temperature'
+    )
 
 
 def test_relative_topics_are_found_in_the_namespace_only(write_bag, temperatures):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from thinking_policy.bags.locating import is_part
 from thinking_policy.bags.reader import Bag
 from thinking_policy.bags.replay import Replay
 from thinking_policy.situation import Event, Situation, SituationConfig
+from thinking_policy.whole_file import whole_file
 
 EXPORT_VERSION = 1
 """Changes when the meaning of an array in the file changes."""
@@ -27,6 +29,10 @@ EXPORT_VERSION = 1
 Arrays = dict[str, NDArray[Any]]
 
 _BLOCK = 1024  # situations that are stored together
+
+
+class OutputError(BagError):
+    """A file that cannot be written; the bag is not to blame."""
 
 
 class SituationArrays:
@@ -112,6 +118,7 @@ def export_situations(
     path: Path,
     *,
     stride: int = 1,
+    name: str = '',
     overwrite: bool = False,
     progress: Callable[[int], None] | None = None,
 ) -> Arrays:
@@ -126,6 +133,7 @@ def export_situations(
         replay: Not begun yet.
         path: The .npz file.
         stride: Keep every n-th tick of the grid.
+        name: What the bag is called, also in labels; empty: by its own name.
         overwrite: Whether a file that is there may be replaced.
         progress: Called with the number of messages played, after each tick.
 
@@ -133,29 +141,29 @@ def export_situations(
         The arrays that were written.
 
     Raises:
-        BagError: The file exists and may not be replaced, is a part of the bag, or cannot be
+        OutputError: The file exists and may not be replaced, is a part of the bag, or cannot be
             written.
     """
-    _check_free(path, bag.path, overwrite)
+    check_free(path, bag.path, overwrite)
     collected = SituationArrays(config, stride)
     for situation in replay:
         collected.add(situation)
         if progress is not None:
             progress(replay.played)
     arrays = collected.arrays()
-    _write(path, arrays, _meta(bag, config, replay, stride))
+    _write(path, arrays, _meta(bag, config, replay, stride, name))
     return arrays
 
 
-def _check_free(path: Path, bag: Path, overwrite: bool) -> None:
+def check_free(path: Path, bag: Path, overwrite: bool) -> None:
     """Refuse a place whose content is not ours to replace."""
     try:
         if is_part(path, bag):
-            raise BagError(f'{path}: is the bag or a part of it; choose another name')
+            raise OutputError(f'{path}: is the bag or a part of it; choose another name')
         if path.exists() and not path.is_file():
-            raise BagError(f'{path}: is there and not a file; choose another name')
+            raise OutputError(f'{path}: is there and not a file; choose another name')
         if path.exists() and not overwrite:
-            raise BagError(
+            raise OutputError(
                 f'{path}: exists already; choose another name or replace it with --force'
             )
     except OSError:  # no access to the folder: writing will say so
@@ -165,27 +173,61 @@ def _check_free(path: Path, bag: Path, overwrite: bool) -> None:
 def _write(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:
     """Write the file; it appears whole or not at all."""
     content = {**arrays, 'meta': np.array(json.dumps(meta, allow_nan=False))}
-    partial = path.with_name(f'.{path.name}.partial')
+    with whole_file(path, OutputError) as draft, draft.open('wb') as file:
+        np.savez_compressed(file, allow_pickle=False, **content)
+
+
+def made_otherwise(path: Path, config: SituationConfig, replay: Replay, stride: int) -> str:
+    """Return in what a file that is there differs from what would be written; empty: in nothing.
+
+    The times of bag and file are not looked at here.
+
+    Raises:
+        OutputError: The file is not one that `export_situations` wrote.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open('wb') as file:
-                np.savez_compressed(file, allow_pickle=False, **content)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise BagError(f'{path}: cannot be written: {error.strerror or error}') from error
+        with np.load(path, allow_pickle=False) as file:
+            meta = json.loads(str(file['meta']))
+        known = str(meta['made_by']).startswith('thinking_policy ')
+        if not known:
+            raise ValueError('made by another program')
+    except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        raise OutputError(
+            f'{path}: is there and no file of `bag situations`; choose another place or replace '
+            'it with --force'
+        ) from error
+    expected = _made_with(config, replay, stride)
+    for name, words in (
+        ('version', 'an older version'),
+        ('configuration', 'another configuration'),
+        ('stride', 'another stride'),
+        ('clock', 'another clock'),
+        ('namespace', 'another namespace'),
+        ('robot_id', 'another robot id'),
+    ):
+        if meta.get(name) != expected[name]:
+            return words
+    return ''
 
 
-def _meta(bag: Bag, config: SituationConfig, replay: Replay, stride: int) -> dict[str, Any]:
+def _made_with(config: SituationConfig, replay: Replay, stride: int) -> dict[str, Any]:
     return {
         'version': EXPORT_VERSION,
-        'made_by': f'thinking_policy {__version__}',
-        'bag': bag.path.resolve().name,
         'clock': replay.clock,
         'stride': stride,
+        'namespace': replay.namespace,
+        'robot_id': replay.robot_id,
         'configuration': _jsonable(dataclasses.asdict(config)),
+    }
+
+
+def _meta(
+    bag: Bag, config: SituationConfig, replay: Replay, stride: int, name: str
+) -> dict[str, Any]:
+    return {
+        'made_by': f'thinking_policy {__version__}',
+        'bag': name or bag.path.resolve().name,
+        **_made_with(config, replay, stride),
         'feeds': [
             {
                 'topic': feed.topic,

@@ -17,7 +17,7 @@ from thinking_policy.bags.lockstep import (
     replay_grid,
 )
 from thinking_policy.bags.reader import Bag
-from thinking_policy.bags.topics import Feed, match_topics
+from thinking_policy.bags.topics import ABSENT, Feed, match_topics
 from thinking_policy.situation import Counters, Situation, SituationConfig, SituationTracker
 
 __all__ = [
@@ -37,6 +37,8 @@ class Replay(Iterator[Situation]):
     """The situations of one bag, made while they are asked for.
 
     Attributes:
+        namespace: The robot's in the bag, as given.
+        robot_id: As given.
         feeds: Which topic of the bag feeds which topic of the configuration, or why none.
         clock: `record` or `clock`: whose time the ticks follow.
         counters: What the tracker took and left out so far.
@@ -48,6 +50,7 @@ class Replay(Iterator[Situation]):
         self, bag: Bag, config: SituationConfig, robot_id: str, clock: str, namespace: str
     ) -> None:
         """Match topics and types; use `situations_of`."""
+        self.namespace, self.robot_id = namespace, robot_id
         tracker = SituationTracker(config, robot_id=robot_id)
         requests = tracker.requests
         self.feeds = match_topics(bag, [(r.topic, r.type) for r in requests], namespace)
@@ -111,6 +114,14 @@ def _nothing_to_feed(bag: Bag, feeds: tuple[Feed, ...]) -> str:
         return 'the bag holds no messages'
     if not feeds:
         return 'the configuration names no topic'
-    reasons = '; '.join(f'{feed.topic}: {feed.problem}' for feed in feeds[:6])
-    more = f' (and {len(feeds) - 6} more)' if len(feeds) > 6 else ''
-    return f'nothing to feed: {reasons}{more}'
+    absent = [feed for feed in feeds if feed.source is None and ABSENT in feed.problem]
+    reasons = [f'{feed.topic}: {feed.problem}' for feed in feeds if feed not in absent]
+    if absent:
+        names = ', '.join(f'{feed.topic} ({feed.type})' for feed in absent[:6])
+        more = f' and {len(absent) - 6} more' if absent[6:] else ''
+        reasons.append(f'{names}{more}: not in the bag{ABSENT} of that type')
+    more = f' (and {len(reasons) - 6} more)' if reasons[6:] else ''
+    return (
+        f'nothing to feed: {"; ".join(reasons[:6])}{more}; correct `topic`, or let '
+        '`thinking-policy bag info BAG --propose robot.yaml` write a robot file for this bag'
+    )

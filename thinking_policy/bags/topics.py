@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from thinking_policy.bags.reader import Bag, BagTopic
 
+ABSENT = ', nor any other topic'
+"""Said where the bag has nothing of a type, so that a topic is not to be corrected."""
+
 
 @dataclass(frozen=True)
 class Feed:
@@ -51,7 +54,10 @@ def _match(bag: Bag, topic: str, kind: str, namespace: str) -> Feed:
         return Feed(topic, kind, None, f'not in the bag{_proposal(bag, topic, kind, namespace)}')
     if source.type != kind:
         return Feed(
-            topic, kind, source, f'expected {kind}, the bag has {source.type or "no type"}'
+            topic,
+            kind,
+            source,
+            f'expected {kind}, the bag has {source.type or "no type"}{_alike(bag, topic, kind)}',
         )
     if source.message_type is None:
         return Feed(
@@ -62,7 +68,7 @@ def _match(bag: Bag, topic: str, kind: str, namespace: str) -> Feed:
             'record it with a newer ros2 bag, or convert it with the definition',
         )
     if source.count == 0:
-        return Feed(topic, kind, source, 'no messages in the bag')
+        return Feed(topic, kind, source, f'no messages in the bag{_alike(bag, topic, kind)}')
     return Feed(topic, kind, source, '')
 
 
@@ -87,8 +93,13 @@ def _proposal(bag: Bag, topic: str, kind: str, namespace: str) -> str:
         ]
         if inside:
             return f', but {inside[0]}/{topic} is: give --namespace {inside[0].strip("/")}'
+    return _alike(bag, topic, kind) or f'{ABSENT} of type {kind}'
+
+
+def _alike(bag: Bag, topic: str, kind: str) -> str:
+    """Name other topics of a type, those first that are called alike."""
     fitting = [t.name for t in bag.topics if t.type == kind and t.count]
     if not fitting:
-        return f', nor any other topic of type {kind}'
+        return ''
     close = difflib.get_close_matches(topic, fitting, n=len(fitting), cutoff=0.0)
     return f'; of this type it has {", ".join(close[:4])}{" ..." if close[4:] else ""}'

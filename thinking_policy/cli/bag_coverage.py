@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thinking_policy.bags import open_bag
 from thinking_policy.bags.info import inspect_signals
-from thinking_policy.situation.robot_file import load_configuration
+from thinking_policy.cli.robot_files import configuration_of
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def cover(bag_path: Path, config_path: Path, namespace: str = '') -> Coverage:
         BagError: The bag cannot be opened.
         SituationError: The configuration cannot be read.
     """
-    config = load_configuration(config_path)
+    config = configuration_of(config_path, namespace)
     with open_bag(bag_path) as bag:
         signals = inspect_signals(bag, config, namespace)
         unknown = collections.Counter(

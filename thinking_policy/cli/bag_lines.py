@@ -7,11 +7,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
+from typing import Protocol
 
-from thinking_policy.bags import Bag, Replay
+from thinking_policy.bags import BagTopic, Replay
 from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.from_csv import CsvReport
-from thinking_policy.bags.info import FeedInfo, SignalInfo
+from thinking_policy.bags.info import SignalInfo
+from thinking_policy.bags.times import GAP_FACTOR, TopicTimes
 from thinking_policy.cli.tables import columns
 from thinking_policy.situation import TopicCounts
 
@@ -30,16 +32,44 @@ _LEFT_OUT = {
 _ANOTHER_CLOCK_S = 86_400.0
 
 
-def overview(bag: Bag) -> Iterator[str]:
+class Contents(Protocol):
+    """What is known of a bag without reading its messages."""
+
+    @property
+    def name(self) -> str:
+        """What the bag is called."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Kinds of its storage files."""
+
+    @property
+    def topics(self) -> tuple[BagTopic, ...]:
+        """Its topics by name."""
+
+    @property
+    def messages(self) -> int:
+        """How many there are."""
+
+    @property
+    def start_ns(self) -> int:
+        """Record time of the first one."""
+
+    @property
+    def end_ns(self) -> int:
+        """Record time of the last one."""
+
+
+def overview(bag: Contents) -> Iterator[str]:
     """Yield what is in a bag, a line per topic."""
-    name = bag.path.resolve().name
+    name = bag.name
     span = bag.end_ns - bag.start_ns
     topics = f'{len(bag.topics)} topic{"" if len(bag.topics) == 1 else "s"}'
     yield (
-        f'{name}: {" and ".join(bag.formats)}, {bag.message_count:,} messages on {topics}'
-        + (f', {span / 1e9:,.1f} s' if bag.message_count else '')
+        f'{name}: {" and ".join(bag.formats)}, {bag.messages:,} messages on {topics}'
+        + (f', {span / 1e9:,.1f} s' if bag.messages else '')
     )
-    if bag.message_count:
+    if bag.messages:
         yield f'recorded {moment(bag.start_ns)} to {moment(bag.end_ns)}'
     yield ''
     rows = [('topic', 'type', 'messages', 'rate', '')]
@@ -50,8 +80,26 @@ def overview(bag: Bag) -> Iterator[str]:
     yield from columns(rows, right=(2, 3))
 
 
-def signals(config: str, infos: Sequence[SignalInfo], feeds: Sequence[FeedInfo]) -> Iterator[str]:
-    """Yield which signals would be fed, then the times of the topics that feed them."""
+def times(measured: Mapping[str, TopicTimes]) -> Iterator[str]:
+    """Yield a line per topic about gaps and clocks."""
+    gaps = f'gaps > {GAP_FACTOR:g} periods'
+    rows = [('topic', 'period', gaps, 'longest', 'record time - header time', '')]
+    for name, topic in measured.items():
+        rows.append(
+            (
+                name,
+                _seconds(topic.period_s) if topic.messages > 1 else '-',
+                f'{topic.gaps:,}' if topic.gaps else '-',
+                _seconds(topic.longest_gap_s) if topic.messages > 1 else '-',
+                _offset(topic),
+                ', '.join(_odd(topic)),
+            )
+        )
+    yield from columns(rows, right=(1, 2, 3))
+
+
+def signals(config: str, infos: Sequence[SignalInfo]) -> Iterator[str]:
+    """Yield which signals would be fed, which not and why."""
     fed = sum(not info.problem for info in infos)
     yield f'{config}: {fed} of {len(infos)} signals would be fed'
     rows = []
@@ -60,25 +108,6 @@ def signals(config: str, infos: Sequence[SignalInfo], feeds: Sequence[FeedInfo])
         state = '-' if not info.topic else state
         rows.append((f'  {info.name}', state, info.problem or f'from {info.source}'))
     yield from columns(rows)
-    used = [info for info in feeds if info.messages and info.feed.source]
-    if not used:
-        return
-    yield ''
-    table = [('  topic', 'messages', 'rate', 'longest gap', 'record time - header time', '')]
-    for feed in used:
-        assert feed.feed.source is not None
-        odd = f'{feed.unstamped:,} with stamp 0' if feed.unstamped and feed.offset_s else ''
-        table.append(
-            (
-                f'  {feed.feed.source.name}',
-                f'{feed.messages:,}',
-                f'{feed.rate_hz:,.1f} Hz',
-                f'{feed.longest_gap_s:,.3f} s',
-                _offset(feed.offset_s),
-                odd,
-            )
-        )
-    yield from columns(table, right=(1, 2, 3))
 
 
 def exported(path: Path, arrays: Arrays, replay: Replay) -> Iterator[str]:
@@ -138,6 +167,19 @@ def problems(counts: Mapping[str, int]) -> Iterator[str]:
         yield f'  {what}{f" ({count:,})" if count > 1 else ""}'
 
 
+def left_alone(broken: Mapping[str, str]) -> Iterator[str]:
+    """Yield why bags cannot be read or used."""
+    yield from (f'  {line}' for line in by_reason(broken))
+
+
+def by_reason(broken: Mapping[str, str]) -> Iterator[str]:
+    """Yield each reason with all bags that have it."""
+    names: dict[str, list[str]] = {}
+    for name, reason in broken.items():
+        names.setdefault(reason, []).append(name)
+    yield from (f'{", ".join(those)}: {reason}' for reason, those in names.items())
+
+
 def moment(stamp_ns: int) -> str:
     """Return a time as text, in UTC; seconds where it is before 1971 (a simulation's time)."""
     if not 31_536_000 <= stamp_ns // 10**9 < 253_402_300_800:
@@ -146,13 +188,33 @@ def moment(stamp_ns: int) -> str:
     return f'{at:%Y-%m-%d %H:%M:%S}.{stamp_ns % 10**9 // 10**6:03d} UTC'
 
 
-def _offset(offset_s: tuple[float, float, float] | None) -> str:
-    if offset_s is None:
+def _seconds(seconds: float) -> str:
+    return f'{seconds:,.3f} s' if seconds < 100.0 else f'{seconds:,.0f} s'
+
+
+def _offset(topic: TopicTimes) -> str:
+    if not topic.has_header:
+        return 'no header'
+    if topic.offset_s is None:
         return 'no header stamps'
-    low, median, high = offset_s
+    low, median, high = topic.offset_s
     if abs(median) > _ANOTHER_CLOCK_S:
         return f'another clock, steady within {high - low:,.3f} s'
     return f'{median:+,.3f} s ({low:+,.3f} ... {high:+,.3f})'
+
+
+def _odd(topic: TopicTimes) -> Iterator[str]:
+    if topic.unset:
+        yield f'{topic.unset:,} with stamp 0'
+    if topic.invalid:
+        yield f'{topic.invalid:,} with a stamp that is no time'
+    if topic.backward:
+        back = _seconds(topic.furthest_back_s)
+        yield f'header time steps back {topic.backward:,} times, up to {back}'
+    if topic.ahead:
+        yield f'header time jumps ahead {topic.ahead:,} times'
+    if topic.gaps and topic.longest_gap_s > 0:
+        yield f'longest gap from {moment(topic.longest_gap_ns)}'
 
 
 def _left_out(topic: str, counts: TopicCounts) -> Iterator[str]:
