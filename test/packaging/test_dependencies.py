@@ -17,7 +17,7 @@ ROOMS_OF_EXTRA = {
     'bags': ('bags',),
     'parquet': ('bags',),
     'train': ('training',),
-    'plots': ('training',),
+    'plots': ('bags', 'training'),
     'experiments': ('experiments',),
 }
 # From the ROS distribution; package.xml names them.

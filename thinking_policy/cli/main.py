@@ -57,6 +57,9 @@ COMMANDS = {
         "Run the paper's experiments beside the paper's figures.",
         'thinking-policy experiment ordering --quick',
     ),
+    'label': Entry(
+        'thinking_policy.cli.label', 'Write down what recorded situations call for, for training.'
+    ),
     'train': Entry('thinking_policy.cli.train', 'Make a policy file from labelled situations.'),
     'evaluate': Entry(
         'thinking_policy.cli.evaluate', 'Measure a policy file on labelled situations.'

@@ -12,6 +12,7 @@ EXTRA_OF = {
     'zstandard': 'bags',
     'lz4': 'bags',
     'pydantic': 'bags',
+    'jinja2': 'bags',
     'pyarrow': 'parquet',
     'torch': 'train',
     'onnx': 'train',

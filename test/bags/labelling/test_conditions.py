@@ -242,3 +242,16 @@ def test_held_for_no_time_is_the_same(record):
         Condition.model_validate({'level': {'signal': 'heat', 'above': 5}}), recording, 'own'
     )
     assert held(truth, recording, 0) is truth
+
+
+def test_a_signal_that_never_spoke_is_not_called_missing(record):
+    recording = record({'heat': [NAN] * 4, 'current': [1.0] * 4})
+    silent = dataclasses.replace(recording, silent=frozenset(['heat']))
+    assert check(silent, {'missing': {'signal': 'heat', 'over': 2}}) == '????'
+    assert check(silent, {'missing': {'signal': 'current', 'over': 2}}) == '?nnn'
+
+
+def test_a_level_of_the_mean_ignores_single_readings(record):
+    recording = record({'heat': [0, 0, 9, 0, 0, 9, 9, 9]})
+    level = {'level': {'signal': 'heat', 'over': 3, 'above': 5}}
+    assert check(recording, level) == '??nnnnyy'

@@ -82,6 +82,8 @@ def truth_of(condition: rf.Condition, recording: Recording, scale: str) -> Truth
     if isinstance(part, rf.Level | rf.Recovery):
         low, high = nominal_range(recording, part.signal, nominal)
         if isinstance(part, rf.Level):
+            if part.over is not None:
+                values = _mean(part.over, values, recording)
             return held(_level(part, values, low, high), recording, part.lasting)
         return _recovery(part, values, low, high, recording)
     return _by_stretch(_OVER_SPANS[type(part)], part, values, recording)
@@ -116,6 +118,18 @@ def _newest(stamps: NDArray[np.int64], flags: Flags) -> NDArray[np.int64]:
     """Return for each row the stamp of the newest flag up to it; long ago for none."""
     never = np.int64(stamps[0] - 2**61)
     return np.asarray(np.maximum.accumulate(np.where(flags, stamps, never)), np.int64)
+
+
+def _mean(over: float, values: Floats, recording: Recording) -> Floats:
+    """Return the mean of the last seconds; NaN where too little is known."""
+    mean = np.full_like(values, np.nan)
+    for stretch in recording.stretches:
+        stamps = recording.stamp_ns[stretch]
+        start, stop = last(stamps, over)
+        found = moments(recording.seconds(stretch), values[stretch], start, stop)
+        known = _enough(found, stop - start, 1) & reaches_back(stamps, over, recording.tick_s)
+        mean[stretch] = np.where(known, found.mean_v, np.nan)
+    return mean
 
 
 def _level(part: rf.Level, values: Floats, low: float, high: float) -> Truth:
@@ -155,6 +169,8 @@ def _recovery(
 def _missing(part: rf.Missing, recording: Recording) -> Truth:
     absent = ~np.isfinite(recording.of(part.signal, False))
     yes, known = np.zeros_like(absent), np.zeros_like(absent)
+    if part.signal in recording.silent:  # perhaps the robot never had it
+        return Truth(yes, known)
     for stretch in recording.stretches:
         stamps = recording.stamp_ns[stretch]
         # A share that floating point puts a hair below the asked one is the asked one.

@@ -42,6 +42,7 @@ class Labeller:
         conflicts: Of all recordings so far.
         rows: Situations so far.
         labelled: Of those, how many have a row in the table.
+        nothing: Of these, for how many nothing is called for.
     """
 
     def __init__(
@@ -70,7 +71,7 @@ class Labeller:
         self.activities = tuple(id for id in self._titles if id in said or not said)
         self.tallies = {id: Tally() for id in self.activities}
         self.conflicts: list[Conflict] = []
-        self.rows = self.labelled = 0
+        self.rows = self.labelled = self.nothing = 0
         self._codes: set[str] = set()
         self._never_valid: Counter[str] = Counter()
 
@@ -117,8 +118,8 @@ class Labeller:
                 )
         for signal, count in self._never_valid.items():
             lines.append(
-                f'signal {signal}: no reading in {count:,} recordings; what rests on it is '
-                'unsure there'
+                f'signal {signal}: no reading in {count:,} '
+                f'recording{"" if count == 1 else "s"}; what rests on it is unsure there'
             )
         return lines
 
@@ -126,6 +127,7 @@ class Labeller:
         table = merged.table
         self.rows += len(recording)
         self.labelled += len(table)
+        self.nothing += int((~table.label.any(axis=1)).sum())
         self.conflicts += merged.conflicts
         self._codes.update(recording.event_code)
         for column, activity in enumerate(self.activities):
@@ -138,8 +140,7 @@ class Labeller:
             called[merged.labelled] = yes
             tally.spans += len(spans_of(called, recording.stretches))
         for name in signals_of(self._file):
-            valid = np.isfinite(recording.values[:, recording.names.index(name)])
-            self._never_valid[name] += int(not valid.any())
+            self._never_valid[name] += name in recording.silent
         self._never_valid = +self._never_valid
 
 

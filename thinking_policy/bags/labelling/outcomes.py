@@ -51,6 +51,11 @@ def outcome_statements(outcome: Outcome, recording: Recording, scale: str) -> It
             begins = during & ~np.concatenate([[False], during[:-1]])
             times = stamps[begins]
         before[stretch] = _before(outcome, stamps, times, during)
+        if holds is not None:
+            blind = _after(stamps[~holds.known[stretch]], stamps) - stamps
+            # It may have happened where nobody could tell.
+            unseen = (blind <= round(outcome.within * 1e9)) & (before[stretch] == SILENT) & ~during
+            before[stretch][unseen] = DOUBT
         since = stamps - _at_or_before(times, stamps)
         at[stretch] = np.where(during | (since <= round(outcome.lasting * 1e9)), YES, SILENT)
         if holds is not None:

@@ -51,6 +51,8 @@ class Recording:
         event_ns: int64 [M], when the robot could know of an event; in order within an episode.
         event_episode: int64 [M], index into `episodes`.
         event_code: M codes.
+        silent: Signals without any reading in the whole recording: whether the robot lacks them,
+            or the bag, or they failed, can't be told.
     """
 
     name: str
@@ -64,6 +66,7 @@ class Recording:
     event_ns: NDArray[np.int64]
     event_episode: NDArray[np.int64]
     event_code: tuple[str, ...]
+    silent: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         """Return N."""
@@ -125,6 +128,7 @@ class Recorder:
     def recording(self, name: str, start_ns: int | None = None) -> Recording:
         """Return what was taken; without a start it is a tick before the first situation."""
         stamps = np.array(self._stamps, np.int64)
+        values = np.array(self._values, np.float64).reshape(len(stamps), len(self._signals))
         if start_ns is None:
             start_ns = _start(stamps, self._tick_s)
         events = self._events
@@ -136,22 +140,28 @@ class Recorder:
             stamps,
             np.array(self._episode, np.int64),
             tuple(self._episodes),
-            np.array(self._values, np.float64).reshape(len(stamps), len(self._signals)),
+            values,
             np.array([event[0] for event in events], np.int64),
             np.array([event[1] for event in events], np.int64),
             tuple(event[2] for event in events),
+            _silent(self._signals, values),
         )
 
 
-def load_recording(path: Path, name: str) -> Recording:
+def load_recording(path: Path, name: str = '') -> Recording:
     """Read what `bag situations` wrote.
+
+    Args:
+        path: The .npz file.
+        name: What the recording is called; empty: as the file says.
 
     Raises:
         LabelError: Not readable, or not such a file.
     """
     try:
         with np.load(path, allow_pickle=False) as file:
-            meta = json.loads(str(file['meta']))['configuration']
+            about = json.loads(str(file['meta']))
+            meta, name = about['configuration'], name or str(about.get('bag') or path.stem)
             arrays = {
                 key: file[key]
                 for key in ('stamp_ns', 'episode', 'values', 'event_row', 'event_code')
@@ -204,7 +214,13 @@ def recording_of(
         stamps[rows],
         episode.ravel().astype(np.int64)[rows],
         tuple(map(str, np.asarray(arrays['event_code'])[known])),
+        _silent(signals, values),
     )
+
+
+def _silent(signals: Sequence[Scale], values: NDArray[np.float64]) -> frozenset[str]:
+    valid = np.isfinite(values)
+    return frozenset(one.name for f, one in enumerate(signals) if not valid[:, f].any())
 
 
 def _start(stamps: NDArray[np.int64], tick_s: float) -> int:

@@ -51,8 +51,12 @@ class Trend(_OfSignal):
 
 
 class Level(_OfSignal):
-    """The value is above, below or between bounds; with `for`: has been for so long."""
+    """The value is above, below or between bounds; with `for`: has been for so long.
 
+    With `over` it is the mean of the last seconds, for signals that jump from reading to reading.
+    """
+
+    over: Seconds | None = None
     above: Number | None = None
     below: Number | None = None
     outside_nominal: Literal[True] | None = None

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
+from typing import Any
 
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.rule_names import check_known
@@ -139,10 +140,11 @@ def load_spans(path: Path, titles: Mapping[str, str]) -> SpansFile:
     return SpansFile(path, spans)
 
 
-def _spans(lines: Iterator[list[str]], path: Path, titles: Mapping[str, str]) -> Iterator[Span]:
+def _spans(lines: Any, path: Path, titles: Mapping[str, str]) -> Iterator[Span]:
     heading = [_plain(name) for name in next(iter(lines), [])]
     places = _places(heading, path)
-    for number, cells in enumerate(lines, 2):
+    for cells in lines:
+        number = lines.line_num
         if not any(cell.strip() for cell in cells):
             continue
         where = f'{path}:{number}'

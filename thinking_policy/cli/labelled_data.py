@@ -1,0 +1,139 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""The recordings that `label` is given: bags, folders of bags, or files of situations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.bags import open_bag, situations_of
+from thinking_policy.bags.labelling.errors import LabelError
+from thinking_policy.bags.labelling.recording import Recorder, Recording, load_recording
+from thinking_policy.bags.locating import named_bags
+from thinking_policy.cli.progress import showing_progress
+from thinking_policy.situation import SituationConfig, load_configuration
+
+
+@dataclass
+class Sources:
+    """Recordings by name, read one after the other.
+
+    Attributes:
+        paths: Bag or .npz file by name.
+        signals: Names of the signals.
+        config: What the robot perceives; None: the files say it.
+        namespace: The robot's, in the bags.
+        clock: Whose time the ticks follow.
+        broken: By name, why it could not be read; grows while they are.
+    """
+
+    paths: dict[str, Path]
+    signals: tuple[str, ...]
+    config: SituationConfig | None = None
+    namespace: str = ''
+    clock: str = 'auto'
+    broken: dict[str, str] = field(default_factory=dict)
+
+    def recordings(self) -> Iterator[Recording]:
+        """Yield one after the other; a broken one is kept in mind and left out.
+
+        Raises:
+            ThinkingPolicyError: None could be read; with all the reasons.
+        """
+        for number, (name, path) in enumerate(self.paths.items(), 1):
+            many = f' ({number} of {len(self.paths)})' if len(self.paths) > 1 else ''
+            try:
+                if self.config is None:
+                    yield self._loaded(name, path)
+                else:
+                    yield self._replayed(name, path, self.config, f'{name}{many}')
+            except ThinkingPolicyError as error:
+                self.broken[name] = ' '.join(str(error).split())
+        if len(self.broken) == len(self.paths):
+            raise LabelError('; '.join(self.broken.values()))
+
+    def failures(self) -> Iterator[str]:
+        """Yield what could not be read."""
+        if self.broken:
+            yield ''
+            many = '' if len(self.broken) == 1 else 's'
+            yield f'not labelled, since not readable: {len(self.broken):,} recording{many}'
+        for reason in self.broken.values():
+            yield f'  {reason}'
+
+    def _loaded(self, name: str, path: Path) -> Recording:
+        recording = load_recording(path, name)
+        if recording.names != self.signals:
+            raise LabelError(
+                f'{path}: expected the signals of the first file, {", ".join(self.signals)}; '
+                f'found {", ".join(recording.names)}'
+            )
+        return recording
+
+    def _replayed(self, name: str, path: Path, config: SituationConfig, what: str) -> Recording:
+        with open_bag(path) as bag:
+            replay = situations_of(bag, config, clock=self.clock, namespace=self.namespace)
+            feeds = {feed.source.name: feed.source.count for feed in replay.feeds if feed.source}
+            recorder = Recorder(config)
+            with showing_progress(what, sum(feeds.values())) as progress:
+                for situation in replay:
+                    recorder.add(situation)
+                    progress(replay.played)
+            start = bag.start_ns if replay.clock == 'record' else None
+            return recorder.recording(name, start or None)
+
+
+def find_sources(data: Sequence[Path], config: Path | str, namespace: str, clock: str) -> Sources:
+    """Find the recordings behind some paths.
+
+    Args:
+        data: Bags, folders of bags, .npz files or folders of these; not mixed.
+        config: Robot file; empty: none was named.
+        namespace: The robot's, in the bags.
+        clock: Whose time the ticks follow.
+
+    Raises:
+        ThinkingPolicyError: There are none, both kinds, or a robot file is missing or too many.
+    """
+    exported = [path for path in data if _is_exported(path)]
+    if exported and len(exported) < len(data):
+        other = next(path for path in data if path not in exported)
+        raise ThinkingPolicyError(
+            f'expected bags or .npz files, found both: {exported[0]} and {other}; label them one '
+            'kind at a time'
+        )
+    if exported:
+        if config:
+            raise ThinkingPolicyError(
+                '--config: .npz files say themselves what the robot perceives; leave it out'
+            )
+        return _exported(exported)
+    if not config:
+        raise ThinkingPolicyError('--config is missing: which signals do the bags hold?')
+    configuration = load_configuration(Path(config))
+    return Sources(named_bags(data), configuration.names, configuration, namespace, clock)
+
+
+def _is_exported(path: Path) -> bool:
+    return path.suffix == '.npz' or (path.is_dir() and any(path.glob('*.npz')))
+
+
+def _exported(given: Sequence[Path]) -> Sources:
+    files: list[Path] = []
+    for path in given:
+        files += sorted(path.glob('*.npz')) if path.is_dir() else [path]
+    paths: dict[str, Path] = {}
+    signals: tuple[str, ...] = ()
+    for file in files:
+        recording = load_recording(file, '')
+        name = recording.name
+        if name in paths:
+            raise ThinkingPolicyError(
+                f'{paths[name]} and {file}: both are of the bag {name!r}; give one of them'
+            )
+        paths[name] = file
+        signals = signals or recording.names
+    return Sources(paths, signals)
