@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from thinking_policy.policy.errors import PolicyError
+from thinking_policy.whole_file import whole_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import (
@@ -66,15 +67,8 @@ def sign_file(path: Path, private_key: Path) -> Path:
     key = _private_key(private_key)
     signature = key.sign(_read(path, 'file to sign'))
     target = signature_path(path)
-    temporary = target.with_name(target.name + '.new')
-    try:
-        try:
-            temporary.write_bytes(signature)
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise PolicyError(f'{target}: cannot be written: {error.strerror}') from error
+    with whole_file(target, PolicyError) as draft:
+        draft.write_bytes(signature)
     return target
 
 

@@ -21,6 +21,7 @@ import torch
 from torch import Tensor
 
 from thinking_policy.training.errors import LearningError
+from thinking_policy.whole_file import whole_file
 
 CHECKPOINT_VERSION = 1
 # What torch, pickle and zipfile raise on damaged files.
@@ -73,16 +74,11 @@ def write_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     Raises:
         LearningError: It can't be written.
     """
-    temporary = path.with_name(path.name + '.new')
     fields = {f.name: getattr(checkpoint, f.name) for f in dataclasses.fields(checkpoint)}
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            torch.save({'version': CHECKPOINT_VERSION, **fields}, temporary)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except (OSError, RuntimeError) as error:  # torch reports a full disk as RuntimeError
+        with whole_file(path, LearningError) as draft:
+            torch.save({'version': CHECKPOINT_VERSION, **fields}, draft)
+    except RuntimeError as error:  # torch reports a full disk so
         raise LearningError(
             f'{path}: checkpoint cannot be written; is the disk full? {error}'
         ) from error

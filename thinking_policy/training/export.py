@@ -25,6 +25,7 @@ from thinking_policy.policy.model_file import parse_model_file
 from thinking_policy.policy.packing import PROBABILITY, InputSpec
 from thinking_policy.training.networks import Probabilities
 from thinking_policy.training.stored_weights import WeightFormat, store_weights
+from thinking_policy.whole_file import whole_file
 
 # Packed inputs of N rows, as `LearningSet.packed` gives them, to probabilities [N, G].
 Predict = Callable[..., NDArray[np.float32]]
@@ -133,15 +134,8 @@ def write_artifact(path: Path, data: bytes) -> None:
     Raises:
         PolicyError: It can't be written.
     """
-    temporary = path.with_name(path.name + '.new')
-    try:
-        try:
-            temporary.write_bytes(data)
-            temporary.replace(path)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise PolicyError(f'{path}: cannot be written: {error.strerror}') from error
+    with whole_file(path, PolicyError) as draft:
+        draft.write_bytes(data)
 
 
 def _example(spec: InputSpec) -> torch.Tensor:
