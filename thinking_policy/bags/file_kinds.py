@@ -17,6 +17,13 @@ _MAGIC = {
     b'#ROSBAG V2.0\n': 'ros1',
     b'\x28\xb5\x2f\xfd': 'zstd',
 }
+_PACKED = {
+    b'\x1f\x8b': 'gunzip',
+    b'BZh': 'bunzip2',
+    b'\xfd7zXZ': 'unxz',
+    b'PK\x03\x04': 'unzip',
+    b'\x04"M\x18': 'lz4 -d',
+}
 
 
 def kind_of(path: Path) -> str:
@@ -42,6 +49,9 @@ def kind_of(path: Path) -> str:
         return 'sqlite3'  # died before the first checkpoint: all of it is in the log
     if not head:
         raise BagError(f'{path}: the file is empty (0 bytes); record or copy it again')
+    for magic, program in _PACKED.items():
+        if head.startswith(magic):
+            raise BagError(f'{path}: packed; unpack it with: {program}')
     if head.startswith(b'version https://git-lfs'):
         raise BagError(
             f'{path}: a Git LFS pointer, not the bag itself{_lfs_size(head)}; '

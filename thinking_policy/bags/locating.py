@@ -20,8 +20,8 @@ from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.file_kinds import WAL_SUFFIXES
 
 METADATA = 'metadata.yaml'
-SUFFIXES = ('.db3', '.mcap', '.db3.zstd', '.mcap.zstd')
-ROS1_SUFFIXES = ('.bag', '.bag.active', '.bag.zstd')  # .active: its recorder was killed
+SUFFIXES = ('.db3', '.mcap', '.db3.zstd', '.mcap.zstd', '.db3.zst', '.mcap.zst')
+ROS1_SUFFIXES = ('.bag', '.bag.active', '.bag.zstd', '.bag.zst')  # .active: its recorder died
 
 _LONGEST_METADATA = 64 * 2**20  # bytes; a real one has kilobytes
 
@@ -157,13 +157,13 @@ def _bags_below(folder: Path, seen: set[Path]) -> Iterator[Path]:
         return
     # A link that leads nowhere is what git-annex leaves of a bag.
     files = [c for c in children if c.is_file() or (c.is_symlink() and not c.exists())]
-    storages = [file for file in files if file.name.endswith(SUFFIXES)]
+    storages = [file for file in files if _ends_with(file, SUFFIXES)]
     has_metadata = any(file.name == METADATA for file in files)
     stems = {_stem(file.name) for file in storages}
     if has_metadata and (len(stems) == 1 or (storages and _names_one_of(folder, storages))):
         yield folder
         return
-    others = [file for file in files if file.name.endswith(ROS1_SUFFIXES)]
+    others = [file for file in files if _ends_with(file, ROS1_SUFFIXES)]
     for child in children:
         if child.is_dir():
             others += _bags_below(child, seen)
@@ -192,7 +192,7 @@ def _natural(path: Path) -> tuple[tuple[tuple[int, int, str], ...], ...]:
 
 def _locate_in_folder(folder: Path) -> Located:
     present = sorted(
-        (p for p in folder.iterdir() if p.is_file() and p.name.endswith(SUFFIXES)),
+        (p for p in folder.iterdir() if p.is_file() and _ends_with(p, SUFFIXES)),
         key=lambda p: _split_order(p.name),
     )
     notes: Counter[str] = Counter()
@@ -266,9 +266,13 @@ def _is_split_of(file: Path, files: Sequence[Path]) -> bool:
     return any(_stem(file.name) == _stem(other.name) for other in files)
 
 
+def _ends_with(file: Path, suffixes: tuple[str, ...]) -> bool:
+    return file.name.lower().endswith(suffixes)
+
+
 def _stem(name: str) -> tuple[str, str]:
     """Return what all splits of a recording share: the name without number, and the suffix."""
-    match = re.fullmatch(r'(.*?)(?:_\d+)?(\.(?:db3|mcap)(?:\.zstd)?)', name)
+    match = re.fullmatch(r'(.*?)(?:_\d+)?(\.(?:db3|mcap)(?:\.zstd?)?)', name, re.IGNORECASE)
     return (match[1], match[2]) if match else (name, '')
 
 

@@ -40,7 +40,7 @@ def stage(path: Path, stack: ExitStack, problems: Counter[str]) -> tuple[Path, s
     """
     kind = kind_of(path)
     if kind == 'zstd':
-        copy = _folder(stack) / path.name.removesuffix('.zstd')
+        copy = _folder(stack) / path.name.removesuffix('.zstd').removesuffix('.zst')
         _say_no_room(path, lambda: _unpack(path, copy, problems))
         kind = kind_of(copy)
         if kind == 'zstd':
