@@ -103,8 +103,10 @@ def compare_bars(
     axes.legend(ncols=2, loc='upper right')
 
 
-def lines(axes: Axes, series: Sequence[Series]) -> None:
+def lines(axes: Axes, series: Sequence[Series], joined: bool = True) -> None:
     """Draw lines with error bars; each has a colour and a marker of its own.
+
+    Without `joined` only the markers: where x has no order, a line would say something.
 
     A line of the paper has the colour of ours with the same place among the paper's, is dashed
     and has hollow markers.
@@ -121,7 +123,7 @@ def lines(axes: Axes, series: Sequence[Series]) -> None:
             color=COLOURS[place % len(COLOURS)],
             marker=MARKERS[place % len(MARKERS)],
             markerfacecolor='white' if entry.paper else None,
-            linestyle='--' if entry.paper else '-',
+            linestyle='' if not joined else '--' if entry.paper else '-',
             alpha=0.7 if entry.paper else 1.0,
             # Where lines lie on each other, the rims of the earlier ones can still be seen.
             markersize=max(4.0, 9.0 - 1.5 * place),

@@ -241,6 +241,7 @@ def draw(results: Results, figure: Figure) -> None:
                 for method in methods
                 if method != RARE_ALONE  # six lines are one too many to tell apart
             ],
+            joined=axes is not without,
         )
         axes.set_xticks(range(len(losses)), labels)
     without.tick_params(axis='x', labelrotation=60)
