@@ -8,11 +8,14 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import yaml
 from rosbags.rosbag2 import Reader as RosbagsReader
 
 from thinking_policy.bags import BagError, open_bag, situations_of
 from thinking_policy.bags.csv_map import load_csv_map
 from thinking_policy.bags.from_csv import bag_from_csv
+from thinking_policy.bags.proposal_file import write_proposal
+from thinking_policy.bags.propose import propose
 from thinking_policy.situation import (
     EventConfig,
     SignalConfig,
@@ -92,6 +95,29 @@ READABLE = {
     f'{TRANSPORT}/sqlite3/test_bag_for_seek': ({'topic1': 5}, {'topic1'}, {}),
 }  # fmt: skip
 
+# Path → situations that the proposed configuration makes, and which topic feeds which signal.
+REPLAYED = {
+    WALK: (40, {
+        'vibration': '/imu', 'distance': '/scan', 'visibility': '/scan', 'motion': '/odom'}),
+    STINGER: (22, {'vibration': '/imu/data', 'motion': '/imu/data'}),
+    INORBIT: (17, {'temperature': '/my_temperature'}),
+    INORBIT_ROS1: (10, {'temperature': '/my_temperature'}),
+    RAZOR: (63, {'vibration': '/imu/data_raw', 'motion': '/imu/data_raw'}),
+    # Numbers without a meaning; they run all the same.
+    f'{RESOURCES}/rosbag2_tests/resources/mcap/cdr_test': (1, {'load': '/array_topic'}),
+    f'{RESOURCES}/rosbag2_tests/resources/sqlite3/cdr_test': (1, {'load': '/array_topic'}),
+    f'{TRANSPORT}/mcap/rewriter_a': (1, {'load': 'b_basictypes'}),
+    f'{TRANSPORT}/mcap/test_bag_for_seek': (2, {'load': 'topic1'}),
+}  # fmt: skip
+
+# Bags of which rosbags 0.11 yields nothing, although it opens them.
+SILENT = (
+    f'{PYTHON}/sqlite3/convert_b',
+    f'{TRANSPORT}/mcap/rewriter_a',
+    f'{TRANSPORT}/sqlite3/rewriter_a',
+    f'{TRANSPORT}/sqlite3/rewriter_b',
+)
+
 UNREADABLE = {
     f'{RESOURCES}/rosbag2_tests/resources/empty_dir': 'not a bag: .* found .gitkeep',
     f'{REINDEX}/target_metadata/file_compression': 'none of them is in the folder; copy the',
@@ -117,6 +143,40 @@ def test_a_real_bag_gives_all_its_messages(path, real_data):
         assert {t.name: t.count for t in bag.topics if t.count} == counts
         assert {t.name for t in bag.topics if t.message_type is None} == unknown
         assert dict(bag.problems) == noticed
+
+
+def test_what_rosbags_leaves_out_is_read_as_metadata_promises(real_data):
+    for path in SILENT:
+        document = yaml.safe_load((real_data / path / 'metadata.yaml').read_text())
+        promised = document['rosbag2_bagfile_information']['message_count']
+        with RosbagsReader(real_data / path) as reader:
+            assert sum(1 for _ in reader.messages()) < promised
+        with open_bag(real_data / path) as bag:
+            assert sum(1 for _ in bag.messages()) == promised == sum(READABLE[path][0].values())
+
+
+@pytest.mark.parametrize('path', READABLE, ids=lambda p: '/'.join(p.rsplit('/', 3)[-2:]))
+def test_a_proposal_runs_at_once_or_says_why_there_is_none(path, real_data, tmp_path):
+    if path not in REPLAYED:
+        with pytest.raises(BagError, match='no topic can feed a signal: '):
+            propose([real_data / path])
+        return
+    count, topics = REPLAYED[path]
+    found = propose([real_data / path])
+    assert {name: made.signal.topic for name, made in found.chosen.items()} == topics
+    write_proposal(tmp_path / 'robot.yaml', found, path)
+    with open_bag(real_data / path) as bag:
+        replay = situations_of(bag, load_configuration(tmp_path / 'robot.yaml'))
+        situations = list(replay)
+        assert dict(bag.problems) == READABLE[path][2]
+    assert len(situations) == count
+    for topic, used in replay.counters.topics.items():
+        assert (topic, used.used) == (topic, READABLE[path][0][topic])
+    last = {reading.name: reading.state for reading in situations[-1].readings}
+    assert {name for name, state in last.items() if state == SignalState.OK} == set(topics)
+    for column, name in enumerate(found.config.names):
+        shown = np.stack([situation.window[-1, column] for situation in situations])
+        assert name not in topics or 0.0 <= np.median(shown) <= 1.0
 
 
 @pytest.mark.parametrize('path', UNREADABLE, ids=lambda p: p.rsplit('/', 1)[-1])

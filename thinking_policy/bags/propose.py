@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -60,29 +60,46 @@ def propose(
         tried = _with_own_names(candidates(topics.values(), known, namespace, any_number=True))
     if not tried:
         raise BagError(f'{bags[0]}: no topic can feed a signal: {_kinds(topics.values())}')
-    names = {_in_bag(candidate.signal.topic, namespace) for candidate in tried}
-    done = 0
-    times: dict[str, TopicTimes] = {}
-    collected = [_Values() for _ in tried]
-    for path in bags:
-        with open_bag(path) as bag:
-
-            def tell(count: int, before: int = done) -> None:
-                if progress is not None:
-                    progress(before + count, 2 * total)
-
-            present = [name for name in names if (t := bag.topic(name)) is not None and t.count]
-            for name, measured in topic_times(bag, present, tell).items():
-                if measured.messages > times.get(name, TopicTimes()).messages:
-                    times[name] = measured
-            done += bag.message_count
-            _collect(bag, tried, collected, namespace, functools.partial(tell, before=done))
-            done += bag.message_count
+    collected, times = _try(bags, tried, namespace, total, progress)
+    better = [_with_sentinel(c, v) for c, v in zip(tried, collected, strict=True)]
+    if better != tried:
+        tried = better
+        collected, times = _try(bags, tried, namespace, total, progress)
     judged = [
-        _judged(candidate, values, times.get(_in_bag(candidate.signal.topic, namespace)), topics)
+        _judged(candidate, values, times.get(_in_bag(candidate.signal.topic, namespace)))
         for candidate, values in zip(tried, collected, strict=True)
     ]
     return arranged(tried, judged, topics, every_signal)
+
+
+def _try(
+    bags: Iterable[Path],
+    tried: Sequence[Candidate],
+    namespace: str,
+    total: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[_Values], dict[str, TopicTimes]]:
+    """Read all bags; return samples of each candidate, and times by topic."""
+    names = {_in_bag(candidate.signal.topic, namespace) for candidate in tried}
+    collected = [_Values() for _ in tried]
+    times: dict[str, TopicTimes] = {}
+    done = 0
+
+    def tell(count: int, before: int) -> None:
+        if progress is not None:
+            progress(before + count, 2 * total)
+
+    for path in bags:
+        with open_bag(path) as bag:
+            present = [name for name in names if (t := bag.topic(name)) is not None and t.count]
+            measured = topic_times(bag, present, functools.partial(tell, before=done))
+            for name, found in measured.items():
+                if found.messages > times.get(name, TopicTimes()).messages:
+                    times[name] = found
+            done += bag.message_count
+            _collect(bag, tried, collected, namespace, functools.partial(tell, before=done))
+            done += bag.message_count
+    return collected, times
 
 
 def _topics_of(bags: Iterable[Path]) -> tuple[dict[str, BagTopic], int]:
@@ -164,12 +181,20 @@ def _collect(
         values.invalid += counts.invalid
 
 
-def _judged(
-    candidate: Candidate,
-    values: _Values,
-    measured: TopicTimes | None,
-    topics: Mapping[str, BagTopic],
-) -> Proposed:
+def _with_sentinel(candidate: Candidate, values: _Values) -> Candidate:
+    """Take -1 for "unknown" where it is the only negative value among larger ones."""
+    samples = np.array(values.samples, np.float64)
+    if set(samples[samples < 0.0].tolist()) != {-1.0} or not (samples > 0.0).any():
+        return candidate
+    signal = candidate.signal
+    return dataclasses.replace(
+        candidate,
+        signal=dataclasses.replace(signal, sentinels=(*signal.sentinels, -1.0)),
+        note=f'{candidate.note} -1 seems to mean that there is no value.'.strip(),
+    )
+
+
+def _judged(candidate: Candidate, values: _Values, measured: TopicTimes | None) -> Proposed:
     """Find a range, and say what is odd about the values."""
     measured = measured or TopicTimes()
     samples = np.array(values.samples, np.float64)
@@ -181,10 +206,6 @@ def _judged(
     elif values.invalid:
         share = values.invalid / (values.invalid + values.usable)
         notes.append(f'{share:.1%} of its messages hold no usable value.')
-    if usable and set(samples[samples < 0.0].tolist()) == {-1.0} and (samples > 0.0).any():
-        signal = dataclasses.replace(signal, sentinels=(*signal.sentinels, -1.0))
-        notes.append('-1 seems to mean that there is no value.')
-        samples = samples[samples != -1.0]
     if usable and candidate.zero_is_unset and not samples.any():
         usable = False
         notes.append('Always 0.0 in this bag: the driver does not set it.')
@@ -225,7 +246,9 @@ def _in_bag(topic: str, namespace: str) -> str:
 
 
 def _kinds(topics: Iterable[BagTopic]) -> str:
-    kinds = Counter(
-        {topic.type or 'no type': topic.count for topic in topics if topic.count}
-    ).most_common(6)
-    return ', '.join(f'{kind} ({count:,})' for kind, count in kinds) or 'no messages'
+    counts: Counter[str] = Counter()
+    for topic in topics:
+        unknown = '' if topic.message_type else ', a type that is not known here'
+        counts[f'{topic.type or "no type"}{unknown}'] += topic.count
+    kinds = [f'{kind} ({count:,})' for kind, count in counts.most_common(6) if count]
+    return ', '.join(kinds) or 'no messages'
