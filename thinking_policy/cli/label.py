@@ -119,7 +119,7 @@ def label(
     sources = find_sources(data, config and find_configuration(config), namespace, clock)
     rules_file = _find_rules(rules) if rules else None
     inputs = [*sources.paths.values(), *(spans or []), *([rules_file] if rules_file else [])]
-    _check_outputs(output, plot, inputs, len(sources.paths), force)
+    _check_outputs(output, plot, inputs, tuple(sources.paths), force)
     labeller = Labeller(
         titles,
         load_rules(rules_file, sources.signals, tuple(titles)) if rules_file else None,
@@ -194,7 +194,7 @@ class _Pictures:
 
 
 def _check_outputs(
-    output: Path, plot: Path | None, inputs: Sequence[Path], recordings: int, force: bool
+    output: Path, plot: Path | None, inputs: Sequence[Path], names: Sequence[str], force: bool
 ) -> None:
     """Refuse places that can't be written, or whose content is not ours to replace.
 
@@ -206,16 +206,22 @@ def _check_outputs(
         raise ThinkingPolicyError(f'{output}: expected a name that ends in .csv or .parquet')
     if output.suffix == '.parquet':
         import pyarrow  # noqa: F401 (that it is missing shall be said before the work)
-    if plot is not None and plot.suffix == '.png' and recordings > 1:
+    if plot is not None and plot.suffix == '.png' and len(names) > 1:
         raise ThinkingPolicyError(
-            f'--plot {plot}: a picture shows one recording, there are {recordings}; name a folder '
+            f'--plot {plot}: a picture shows one recording, there are {len(names)}; name a folder '
             'or a page (.html)'
         )
     if plot is not None and plot.suffix not in ('.html', '.png', ''):
         raise ThinkingPolicyError(f'--plot {plot}: expected .html, .png or a folder')
     if plot is not None and plot.suffix != '.html':
         import matplotlib  # noqa: F401
-    for place in (output, *([plot] if plot is not None and plot.suffix else [])):
+    places = [output]
+    if plot is not None:
+        from thinking_policy.bags.labelling.plot import png_names
+
+        one = plot.suffix or (plot.exists() and not plot.is_dir())
+        places += [plot] if one else [plot / file for file in png_names(names).values()]
+    for place in places:
         for read in inputs:
             if place.resolve() == read.resolve() or (read.is_dir() and is_part(place, read)):
                 raise ThinkingPolicyError(f'{place}: is what is read; choose another name')

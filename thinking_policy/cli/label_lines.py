@@ -66,7 +66,8 @@ def _conflicts(labeller: Labeller, starts: Mapping[str, int]) -> Iterator[str]:
         yield 'conflicts: none'
         return
     rows = sum(conflict.rows for conflict in labeller.conflicts)
-    yield f'conflicts: {len(labeller.conflicts):,} spans, {rows:,} situations'
+    count = len(labeller.conflicts)
+    yield f'conflicts: {count:,} span{"" if count == 1 else "s"}, {rows:,} situations'
     lines = [
         (
             f'  {one.bag}',

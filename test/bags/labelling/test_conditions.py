@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thinking_policy.bags.labelling.conditions import held, truth_of
+from thinking_policy.bags.labelling.conditions import truth_of
 from thinking_policy.bags.labelling.rule_file import Condition
+from thinking_policy.bags.labelling.truth import held
 
 NAN = float('nan')
 

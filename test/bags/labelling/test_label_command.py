@@ -158,6 +158,8 @@ def test_pictures_are_png_one_for_each_bag(walk, write_bag, temperatures, tmp_pa
     found = sorted((tmp_path / 'pictures').iterdir())
     assert [path.name for path in found] == ['run.png', 'walk.png']
     assert all(path.read_bytes().startswith(b'\x89PNG') for path in found)
+    assert label('bags', *common[:-1], 'more.csv', '--plot', 'pictures') == 2
+    assert 'pictures/run.png: exists already' in capsys.readouterr().err
     assert label('bags', *common, '--plot', 'one.png', '--force') == 2
     assert 'a picture shows one recording, there are 2' in capsys.readouterr().err
 

@@ -80,8 +80,8 @@ def test_overlaps_are_taken_together_and_contradictions_are_unsure(said):
     answers, remarks = said(text)
     assert answers == {'hazard': '.yyyyuunn.'}
     assert remarks == [
-        '2 rows where the spans contradict each other on hazard',
-        '1 spans of hazard that overlap another, taken together',
+        'situations where spans contradict each other on hazard, unsure: 2',
+        'spans of hazard that overlap another, taken together: 1',
     ]
 
 
@@ -90,8 +90,8 @@ def test_what_lies_beside_the_recording_is_counted(said):
     answers, remarks = said(text)
     assert answers == {'hazard': 'yy.....yyy'}
     assert remarks == [
-        '1 spans reach beyond the recording, cut',
-        '1 spans lie in none of the recordings, left out: line 4',
+        'spans that reach beyond the recording, cut: 1',
+        'spans in none of the recordings, left out: 1 (line 4)',
     ]
 
 
@@ -101,7 +101,7 @@ def test_spans_find_their_recording_by_the_end_of_its_path(said):
     assert said(text, names, 'day/walk')[0] == {'hazard': '..yyy.....'}
     answers, remarks = said(text, names, 'day/run.mcap')
     assert answers == {'trend': '..yyy.....'}
-    assert remarks == ['2 spans lie in none of the recordings, left out: line 2, 4']
+    assert remarks == ['spans in none of the recordings, left out: 2 (line 2, 4)']
 
 
 @pytest.mark.parametrize(

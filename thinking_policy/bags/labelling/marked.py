@@ -65,9 +65,8 @@ class Marked:
                 contrary = (here != SILENT) & (here != span.answer)
                 taken += int(((here == span.answer) & ~contrary).any())
                 if contrary.any():
-                    self.remarks[f'rows where the spans contradict each other on {activity}'] += (
-                        int(contrary.sum())
-                    )
+                    what = f'situations where spans contradict each other on {activity}, unsure'
+                    self.remarks[what] += int(contrary.sum())
                 answer[rows] = np.where(contrary, UNSURE, span.answer)
                 sure = span.confidence if span.confidence else self.settings.confidence
                 confidence[rows] = sure
@@ -79,13 +78,15 @@ class Marked:
     def unmet(self) -> Iterator[str]:
         """Yield what is to be said when all recordings were seen."""
         for what, count in self.remarks.items():
-            yield f'{self.file.path}: {count:,} {what}'
-        left = [span.line for span in self.file.spans if span.line not in self._met]
+            yield f'{self.file.path}: {what}: {count:,}'
+        left = list(
+            dict.fromkeys(span.line for span in self.file.spans if span.line not in self._met)
+        )
         if left:
-            lines = ', '.join(map(str, dict.fromkeys(left[:8])))
+            lines = ', '.join(map(str, left[:8]))
             yield (
-                f'{self.file.path}: {len(set(left)):,} spans lie in none of the recordings, left '
-                f'out: line {lines}{", ..." if len(left) > 8 else ""}'
+                f'{self.file.path}: spans in none of the recordings, left out: {len(left):,} '
+                f'(line {lines}{", ..." if len(left) > 8 else ""})'
             )
 
     def _concerns(self, span: Span, recording: Recording) -> bool:
@@ -100,7 +101,7 @@ class Marked:
             return False
         self._met.add(span.line)
         if begin < first or end > last + round(recording.tick_s * 1e9):
-            self.remarks['spans reach beyond the recording, cut'] += 1
+            self.remarks['spans that reach beyond the recording, cut'] += 1
         return True
 
 

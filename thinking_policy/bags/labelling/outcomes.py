@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from thinking_policy.bags.labelling.conditions import Flags, truth_of
+from thinking_policy.bags.labelling.conditions import truth_of
 from thinking_policy.bags.labelling.recording import Recording
 from thinking_policy.bags.labelling.rule_file import Outcome
 from thinking_policy.bags.labelling.rule_names import matching
@@ -25,6 +25,7 @@ from thinking_policy.bags.labelling.statements import (
     Statement,
     doubt_at_borders,
 )
+from thinking_policy.bags.labelling.truth import Flags
 
 _NEVER = np.int64(2**62)
 

@@ -8,12 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from thinking_policy.bags.labelling import drawing
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.picture import CLASH, NO, UNSURE, Bar, Line, Picture
 from thinking_policy.whole_file import whole_file
 
 _LANE_INCH, _PANEL_INCH = 0.26, 0.62
+_PIXELS = 1000  # across, about
 
 
 def write_png(path: Path, picture: Picture) -> None:
@@ -63,12 +66,21 @@ def write_png(path: Path, picture: Picture) -> None:
 def _signal(axis: Any, line: Line) -> None:
     scale = line.scale
     axis.axhspan(scale.nominal_low, scale.nominal_high, color=drawing.NOMINAL, linewidth=0)
-    for seconds, lows, highs in line.runs:
-        if len(seconds) == 1:
-            axis.plot(seconds, lows, '.', color=drawing.SIGNAL, markersize=2)
-            continue
-        axis.plot(seconds, (lows + highs) / 2, color=drawing.SIGNAL, linewidth=0.9)
-        axis.fill_between(seconds, lows, highs, color=drawing.SIGNAL, alpha=0.35, linewidth=0)
+    # One line with breaks: a call for each of some thousand runs takes seconds.
+    gap = (np.full(1, np.nan),) * 3
+    parts = [part for run in line.runs for part in (run, gap)]
+    seconds, lows, highs = (np.concatenate(column) for column in zip(*parts, strict=True))
+    axis.plot(seconds, (lows + highs) / 2, color=drawing.SIGNAL, linewidth=0.9)
+    axis.fill_between(seconds, lows, highs, color=drawing.SIGNAL, alpha=0.35, linewidth=0)
+    alone = [run for run in line.runs if len(run[0]) == 1]
+    if alone:
+        axis.plot(
+            np.concatenate([run[0] for run in alone]),
+            np.concatenate([run[1] for run in alone]),
+            '.',
+            color=drawing.SIGNAL,
+            markersize=2,
+        )
     axis.set_ylim(*drawing.bounds(line))
     axis.set_facecolor('#fafbfc')
     if line.high > line.low:
@@ -81,9 +93,10 @@ def _signal(axis: Any, line: Line) -> None:
 
 def _named(axis: Any, name: str, height: float) -> None:
     """Write a name at the left edge; it is cut rather than run into the numbers."""
-    short = name if len(name) <= 30 else f'{name[:29]}…'
+    short, size = (name, 8.5) if len(name) <= 28 else (name, 7.4)
+    short = short if len(short) <= 34 else f'{short[:33]}…'
     axis.text(
-        -0.228, height, short, transform=axis.transAxes, va='center', fontsize=8.5, clip_on=False
+        -0.228, height, short, transform=axis.transAxes, va='center', fontsize=size, clip_on=False
     )
 
 
@@ -94,46 +107,47 @@ def _lanes(axis: Any, picture: Picture) -> None:
     for place, (activity, bars) in enumerate(picture.lanes.items()):
         axis.axhspan(place + 0.08, place + 0.92, color='#f4f6f8', linewidth=0)
         _named(axis, activity, 1 - (place + 0.5) / count)
-        for bar in bars:
-            _bar(axis, bar, place)
+        for alike, spans in _alike(bars, picture.length_s / _PIXELS).items():
+            _bars(axis, alike, spans, place)
     for begin, end in picture.unlabelled:
         axis.axvspan(begin, end, color='white', alpha=0.8, linewidth=0, zorder=5)
     ticks = drawing.ticks(picture.length_s)
     axis.set_xticks(ticks, [drawing.clock(at, picture.length_s) for at in ticks])
 
 
-def _bar(axis: Any, bar: Bar, place: int) -> None:
-    span = [(bar.begin_s, max(bar.end_s - bar.begin_s, 0.0))]
-    if bar.said == CLASH:
-        axis.broken_barh(span, (place + 0.02, 0.2), color=drawing.CLASH, linewidth=0, zorder=4)
-    elif bar.said == UNSURE:
-        axis.broken_barh(
-            span,
-            (place + 0.08, 0.84),
-            facecolor=drawing.UNSURE_PAPER,
-            edgecolor=drawing.UNSURE_INK,
-            hatch='////',
-            linewidth=0,
-            zorder=2,
-        )
-    elif bar.said == NO:
-        axis.broken_barh(
-            span,
-            (place + 0.22, 0.56),
-            facecolor='white',
-            edgecolor=drawing.colour_of(bar.origin),
-            linewidth=1.2,
-            zorder=3,
-        )
+def _alike(
+    bars: Sequence[Bar], pixel_s: float
+) -> dict[tuple[str, str, float], list[tuple[float, float]]]:
+    """Return begin and length of bars that look the same; those closer than a pixel are one.
+
+    Thousands of flickering labels would take minutes to draw, and end in the same few pixels.
+    """
+    found: dict[tuple[str, str, float], list[tuple[float, float]]] = {}
+    for bar in bars:
+        spans = found.setdefault((bar.said, drawing.colour_of(bar.origin), bar.confidence), [])
+        if spans and bar.begin_s - sum(spans[-1]) < pixel_s:
+            spans[-1] = spans[-1][0], max(bar.end_s - spans[-1][0], spans[-1][1])
+        else:
+            spans.append((bar.begin_s, max(bar.end_s - bar.begin_s, pixel_s)))
+    return found
+
+
+def _bars(
+    axis: Any, alike: tuple[str, str, float], spans: list[tuple[float, float]], place: int
+) -> None:
+    said, colour, confidence = alike
+    if said == CLASH:
+        look = {'color': drawing.CLASH, 'linewidth': 0, 'zorder': 4}
+        axis.broken_barh(spans, (place + 0.02, 0.2), **look)
+    elif said == UNSURE:
+        look = {'facecolor': drawing.UNSURE_PAPER, 'edgecolor': drawing.UNSURE_INK}
+        axis.broken_barh(spans, (place + 0.08, 0.84), **look, hatch='////', linewidth=0, zorder=2)
+    elif said == NO:
+        look = {'facecolor': 'white', 'edgecolor': colour, 'linewidth': 1.2, 'zorder': 3}
+        axis.broken_barh(spans, (place + 0.22, 0.56), **look)
     else:
-        axis.broken_barh(
-            span,
-            (place + 0.08, 0.84),
-            color=drawing.colour_of(bar.origin),
-            alpha=0.45 + 0.55 * bar.confidence,
-            linewidth=0,
-            zorder=3,
-        )
+        look = {'color': colour, 'alpha': 0.45 + 0.55 * confidence, 'linewidth': 0, 'zorder': 3}
+        axis.broken_barh(spans, (place + 0.08, 0.84), **look)
 
 
 def _events(axis: Any, picture: Picture) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from thinking_policy.bags.labelling.conditions import held, truth_of
+from thinking_policy.bags.labelling.conditions import truth_of
 from thinking_policy.bags.labelling.recording import Recording
 from thinking_policy.bags.labelling.rule_file import ALL, Rule
 from thinking_policy.bags.labelling.statements import (
@@ -19,6 +19,7 @@ from thinking_policy.bags.labelling.statements import (
     Statement,
     doubt_at_borders,
 )
+from thinking_policy.bags.labelling.truth import held
 
 
 def rule_statements(

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from thinking_policy.bags.labelling import cells
 from thinking_policy.bags.labelling.errors import LabelError
+from thinking_policy.bags.labelling.table_files import read_records, write_records
 
 __all__ = ['Joined', 'LabelTable', 'joined', 'joined_tables', 'read_labels', 'write_labels']
 
@@ -155,7 +156,7 @@ def read_labels(path: Path) -> LabelTable:
         LabelError: Not readable, a missing column, a wrong cell or a situation that has two rows;
             the message names file and line.
     """
-    records = cells.read_records(path)
+    records = read_records(path)
     about, answers = cells.Answers(path), []
     bags, stamps, episodes, lines = [], [], [], []
     seen: dict[tuple[str, int, str], int] = {}
@@ -203,7 +204,7 @@ def write_labels(path: Path, table: LabelTable) -> None:
     Raises:
         LabelError: It can't be written, or its name ends in neither.
     """
-    cells.write_records(path, _records(table))
+    write_records(path, _records(table))
 
 
 def _records(table: LabelTable) -> Any:

@@ -1,0 +1,138 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tables of labels as files of text cells, CSV or Parquet; `cells` says what they mean."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from thinking_policy.bags.labelling.errors import LabelError
+from thinking_policy.whole_file import whole_file
+
+COLUMNS = ('bag', 'time', 'episode', 'activities', 'origin', 'confidence', 'unsure', 'about')
+NEEDED = ('bag', 'time', 'activities')
+SUFFIXES = ('.csv', '.parquet')
+_BLOCK = 65_536  # rows that Parquet stores and that are held as text at a time
+
+
+def read_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    """Yield line number and cells of each row, all columns there, absent ones empty.
+
+    Raises:
+        LabelError: Not readable, or a column is missing.
+    """
+    if path.suffix not in SUFFIXES:
+        raise LabelError(f'{path}: expected a table whose name ends in .csv or .parquet')
+    if not path.is_file():
+        raise LabelError(f'{path}: no such file; `thinking-policy label` writes one')
+    try:
+        yield from _csv_records(path) if path.suffix == '.csv' else _parquet_records(path)
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise LabelError(f'{path}: cannot be read: {error}') from error
+
+
+def write_records(path: Path, records: Iterable[Sequence[str]]) -> None:
+    """Write rows of cells in the order of COLUMNS; the file appears whole or not at all.
+
+    Raises:
+        LabelError: It can't be written, or its name ends in neither .csv nor .parquet.
+    """
+    if path.suffix not in SUFFIXES:
+        raise LabelError(f'{path}: expected a name that ends in .csv or .parquet')
+    with whole_file(path, LabelError) as draft:
+        if path.suffix == '.parquet':
+            _write_parquet(draft, records)
+            return
+        with draft.open('w', encoding='utf-8', newline='') as file:
+            writer = csv.writer(file, lineterminator='\n')
+            writer.writerow(COLUMNS)
+            writer.writerows(records)
+
+
+def _csv_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    with path.open(encoding='utf-8-sig', newline='') as file:
+        reader = csv.reader(file)
+        heading = [name.strip() for name in next(reader, [])]
+        _check_heading(heading, path)
+        places = {name: heading.index(name) for name in COLUMNS if name in heading}
+        for cells in reader:
+            if not any(cells):
+                continue
+            if len(cells) != len(heading):
+                raise LabelError(
+                    f'{path}:{reader.line_num}: expected {len(heading)} cells, one for each of '
+                    f'the heading, found {len(cells)}'
+                )
+            yield (
+                reader.line_num,
+                {name: cells[places[name]] if name in places else '' for name in COLUMNS},
+            )
+
+
+def _parquet_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        with pyarrow.parquet.ParquetFile(path) as file:
+            names = [name for name in COLUMNS if name in file.schema_arrow.names]
+            _check_heading(names, path)
+            line = 0
+            for batch in file.iter_batches(batch_size=_BLOCK, columns=names):
+                lists = {name: batch.column(name).to_pylist() for name in names}
+                for row in range(batch.num_rows):
+                    line += 1
+                    yield (
+                        line,
+                        {
+                            name: _text(lists[name][row]) if name in lists else ''
+                            for name in COLUMNS
+                        },
+                    )
+    except pyarrow.ArrowException as error:
+        raise LabelError(f'{path}: not a Parquet file, or damaged: {error}') from error
+
+
+def _text(value: Any) -> str:
+    return '' if value is None else str(value)
+
+
+def _write_parquet(path: Path, records: Iterable[Sequence[str]]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    kinds = {name: pyarrow.dictionary(pyarrow.int32(), pyarrow.string()) for name in COLUMNS}
+    kinds['time'] = pyarrow.decimal128(20, 9)
+    schema = pyarrow.schema(list(kinds.items()))
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        block: list[Sequence[str]] = []
+
+        def flush() -> None:
+            columns = dict(zip(COLUMNS, zip(*block, strict=True), strict=True))
+            times = [Decimal(cell) for cell in columns.pop('time')]
+            arrays = {name: pyarrow.array(cells, kinds[name]) for name, cells in columns.items()}
+            arrays['time'] = pyarrow.array(times, kinds['time'])
+            writer.write_table(
+                pyarrow.Table.from_arrays([arrays[name] for name in COLUMNS], schema=schema)
+            )
+            block.clear()
+
+        for record in records:
+            block.append(record)
+            if len(block) == _BLOCK:
+                flush()
+        if block:
+            flush()
+
+
+def _check_heading(heading: Sequence[str], path: Path) -> None:
+    missing = [name for name in NEEDED if name not in heading]
+    if missing:
+        raise LabelError(
+            f'{path}: column {missing[0]!r} is missing; expected {", ".join(COLUMNS)} '
+            f'(needed: {", ".join(NEEDED)}), found {", ".join(heading)[:200] or "nothing"}'
+        )
