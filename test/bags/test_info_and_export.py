@@ -13,7 +13,7 @@ import pytest
 from thinking_policy.bags import BagError, open_bag, situations_of
 from thinking_policy.bags.export import export_situations
 from thinking_policy.bags.info import advice, inspect_signals
-from thinking_policy.bags.times import topic_times
+from thinking_policy.bags.times import steps_back, topic_times
 from thinking_policy.situation import EventConfig, SignalConfig, SituationConfig
 
 SECOND = 1_000_000_000
@@ -76,6 +76,23 @@ def test_header_times_that_step_back_or_jump_ahead_are_counted(write_bag, messag
     with open_bag(write_bag(stamped(messages, *(s * SECOND for s in seconds)))) as bag:
         times = measured(bag)['/temperature']
     assert (times.backward, times.furthest_back_s, times.ahead) == (2, 1001.0, 1)
+
+
+def test_a_clock_set_back_while_it_recorded_is_found_in_every_storage(
+    kind, write_bag, temperatures
+):
+    period = SECOND // 20
+    rows = temperatures([1.0] * 20, kind, period) + temperatures(
+        [1.0] * 20, kind, period, start=START - 5 * SECOND
+    )
+    with open_bag(write_bag(rows, kind)) as bag:
+        found = steps_back(bag)
+        assert found.count == 1
+        assert found.furthest_s == pytest.approx(5.95)
+        assert found.at_ns == START + 19 * period
+        assert dict(bag.problems) == {}
+    with open_bag(write_bag(rows[:20], kind, name='plain')) as bag:
+        assert steps_back(bag).count == 0
 
 
 def test_stamps_that_are_no_time_are_told_from_unset_ones(write_bag, messages):

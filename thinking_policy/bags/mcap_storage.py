@@ -114,6 +114,15 @@ class McapStorage:
             if piece.channels is None or piece.channels & topics.keys()
         )
 
+    def record_times(self) -> Iterator[int]:
+        """Yield log times in order of recording."""
+        for piece in sorted(self._pieces, key=lambda piece: piece.offset):
+            for operation, body in self._records(piece.offset, piece.length, piece.chunk):
+                if operation == Opcode.MESSAGE and len(body) >= _MESSAGE.size:
+                    stamp = int(_MESSAGE.unpack_from(body)[2])
+                    if stamp <= LATEST_NS:
+                        yield stamp
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()

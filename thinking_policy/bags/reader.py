@@ -119,6 +119,20 @@ class Bag:
         finally:
             self._collect()
 
+    def record_times(self) -> Iterator[int]:
+        """Yield the record times of all messages in the order in which they were written.
+
+        Raises:
+            BagError: The disk fails.
+        """
+        try:
+            for _, storage in self._storages:
+                yield from storage.record_times()
+        except OSError as error:
+            raise BagError(f'{self.path}: cannot be read on: {error.strerror or error}') from error
+        finally:
+            self._collect()
+
     def _readable(self, channel: Channel) -> bool:
         return channel.serialization in _SERIALIZATIONS and (
             type_name(channel.type) == self._types[channel.topic]

@@ -87,6 +87,13 @@ class Ros1Storage:
             if chunk.connections & topics.keys()
         )
 
+    def record_times(self) -> Iterator[int]:
+        """Yield record times in order of recording."""
+        for chunk in sorted(self._chunks, key=lambda chunk: chunk.offset):
+            for header, _ in self._records(chunk.offset):
+                if header[b'op'][0] == _MESSAGE:
+                    yield _time(header[b'time'])
+
     def close(self) -> None:
         """Close the file."""
         self._file.close()

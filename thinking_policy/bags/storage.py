@@ -55,6 +55,10 @@ class Storage(Protocol):
         """Yield the messages of some of `channels` in order of record time."""
         ...
 
+    def record_times(self) -> Iterator[int]:
+        """Yield the record times of all messages in the order in which they were written."""
+        ...
+
     def close(self) -> None:
         """Let go of the file."""
         ...

@@ -15,7 +15,7 @@ from thinking_policy.bags import open_bag
 from thinking_policy.bags.csv_map import load_csv_map
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.export import export_situations
-from thinking_policy.bags.from_csv import STORAGES, bag_from_csv
+from thinking_policy.bags.from_csv import STORAGES, CsvReport, bag_from_csv
 from thinking_policy.bags.locating import named_bags
 from thinking_policy.bags.lockstep import CLOCKS
 from thinking_policy.cli import bag_exporting, bag_inspecting, bag_lines
@@ -239,25 +239,29 @@ def from_csv(
     """Turn tables into bags with typed messages, one per row and topic."""
     csv_map = load_csv_map(_find_map(map_file))
     places = bag_places(tables, output, force)
+    reports: dict[Path, CsvReport] = {}
     broken: dict[str, str] = {}
     for table, place in places.items():
         try:
             with showing_progress(f'{table.name}, rows', None) as progress:
-                report = bag_from_csv(
+                reports[place] = bag_from_csv(
                     table, csv_map, place, storage=storage, overwrite=force, progress=progress
                 )
         except BagError as error:
             if len(places) == 1:
                 raise
             broken[str(table)] = bag_inspecting.without_path(str(error), table)
-            continue
-        for line in bag_lines.converted(place, report):
-            print(line)
-    if len(broken) == len(places):
+    if not reports:
         reasons = '; '.join(bag_lines.by_reason(broken))
         raise BagError(f'none of the {len(broken)} tables can be used: {reasons}')
+    if len(places) == 1:
+        lines = bag_lines.converted(output, reports[output])
+    else:
+        lines = bag_lines.all_converted(reports)
+    for line in lines:
+        print(line)
     if len(places) > 1:
-        print(f'{output}: {len(places) - len(broken)} bags of {len(places)} tables')
+        print(f'{output}: {len(reports)} bags of {len(places)} tables')
     for line in bag_lines.left_alone(broken):
         print(line)
 

@@ -13,7 +13,7 @@ from typing import Any
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.bags import Bag, BagError, BagTopic, open_bag
 from thinking_policy.bags.info import SignalInfo, advice, inspect_signals
-from thinking_policy.bags.times import TopicTimes, topic_times
+from thinking_policy.bags.times import StepsBack, TopicTimes, steps_back, topic_times
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.tables import columns
@@ -32,6 +32,7 @@ class Inspected:
         start_ns: Record time of the first message.
         end_ns: Record time of the last one.
         times: By topic; empty where the messages were not read.
+        steps_back: Where the recording machine's clock was set back.
         signals: What a configuration finds, one for each of its signals.
         advice: What stands out about the clocks of its topics.
         problems: What was odd, with how often.
@@ -44,6 +45,7 @@ class Inspected:
     start_ns: int
     end_ns: int
     times: Mapping[str, TopicTimes]
+    steps_back: StepsBack
     signals: tuple[SignalInfo, ...]
     advice: tuple[str, ...]
     problems: Mapping[str, int]
@@ -79,7 +81,10 @@ def inspect(
     """
     with open_bag(path) as bag:
         times: dict[str, TopicTimes] = {}
+        back = StepsBack()
         if not quick:
+            with showing_progress('reading times', bag.message_count) as progress:
+                back = steps_back(bag, progress)
             with showing_progress('reading', bag.message_count) as progress:
                 times = topic_times(bag, [t.name for t in bag.topics if t.count], progress)
         return Inspected(
@@ -90,6 +95,7 @@ def inspect(
             start_ns=bag.start_ns,
             end_ns=bag.end_ns,
             times=times,
+            steps_back=back,
             signals=inspect_signals(bag, config, namespace) if config is not None else (),
             advice=_advice(bag, config, times, namespace),
             problems=dict(bag.problems),
@@ -135,6 +141,7 @@ def lines(found: Inspected, config: str) -> Iterator[str]:
     if found.times:
         yield ''
         yield from bag_lines.times(found.times)
+        yield from bag_lines.steps_back(found.steps_back)
     elif found.messages:
         yield ''
         yield 'counts only (--quick): gaps and clocks need one reading of all messages'
@@ -197,6 +204,7 @@ def as_json(found: Inspected, config: str) -> dict[str, Any]:
             }
             for topic in found.topics
         ],
+        'steps_back': dataclasses.asdict(found.steps_back),
         'problems': dict(found.problems),
     }
     if config:

@@ -13,7 +13,7 @@ from thinking_policy.bags import BagTopic, Replay
 from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.from_csv import CsvReport
 from thinking_policy.bags.info import SignalInfo
-from thinking_policy.bags.times import GAP_FACTOR, TopicTimes
+from thinking_policy.bags.times import GAP_FACTOR, StepsBack, TopicTimes
 from thinking_policy.cli.tables import columns
 from thinking_policy.situation import TopicCounts
 
@@ -98,6 +98,16 @@ def times(measured: Mapping[str, TopicTimes]) -> Iterator[str]:
     yield from columns(rows, right=(1, 2, 3))
 
 
+def steps_back(found: StepsBack) -> Iterator[str]:
+    """Yield a line where the clock of the recording machine was set back."""
+    if found.count:
+        yield (
+            f'record time steps back {_often(found.count)} while it was recorded, the most by '
+            f'{_seconds(found.furthest_s)} after {moment(found.at_ns)}: what was recorded before '
+            'and after is mixed there'
+        )
+
+
 def signals(config: str, infos: Sequence[SignalInfo]) -> Iterator[str]:
     """Yield which signals would be fed, which not and why."""
     fed = sum(not info.problem for info in infos)
@@ -158,6 +168,20 @@ def converted(path: Path, report: CsvReport) -> Iterator[str]:
         yield f'  left out: {count:,} {what}' if 'written' not in what else f'  {count:,} {what}'
 
 
+def all_converted(reports: Mapping[Path, CsvReport]) -> Iterator[str]:
+    """Yield a line for each of several tables, and what was left out of any."""
+    rows = [('bag', 'rows', 'topics', 'messages')]
+    rows += [
+        (str(path), f'{r.rows:,}', f'{len(r.messages)}', f'{r.messages.total():,}')
+        for path, r in reports.items()
+    ]
+    yield from columns(rows, right=(1, 2, 3))
+    for path, report in reports.items():
+        if report.missing:
+            yield f'  {path}: not in the table: {", ".join(report.missing)}'
+        yield from (f'  {path}: {what} ({n:,})' for what, n in report.problems.items())
+
+
 def problems(counts: Mapping[str, int]) -> Iterator[str]:
     """Yield what was odd about a bag."""
     if counts:
@@ -188,6 +212,10 @@ def moment(stamp_ns: int) -> str:
     return f'{at:%Y-%m-%d %H:%M:%S}.{stamp_ns % 10**9 // 10**6:03d} UTC'
 
 
+def _often(count: int) -> str:
+    return 'once' if count == 1 else f'{count:,} times'
+
+
 def _seconds(seconds: float) -> str:
     return f'{seconds:,.3f} s' if seconds < 100.0 else f'{seconds:,.0f} s'
 
@@ -210,9 +238,9 @@ def _odd(topic: TopicTimes) -> Iterator[str]:
         yield f'{topic.invalid:,} with a stamp that is no time'
     if topic.backward:
         back = _seconds(topic.furthest_back_s)
-        yield f'header time steps back {topic.backward:,} times, up to {back}'
+        yield f'header time steps back {_often(topic.backward)}, up to {back}'
     if topic.ahead:
-        yield f'header time jumps ahead {topic.ahead:,} times'
+        yield f'header time jumps ahead {_often(topic.ahead)}'
     if topic.gaps and topic.longest_gap_s > 0:
         yield f'longest gap from {moment(topic.longest_gap_ns)}'
 
