@@ -203,3 +203,20 @@ def test_a_table_that_somebody_may_have_corrected_is_not_replaced(walk, tmp_path
 def test_help_shows_examples(capsys):
     assert label('--help') == 0
     assert 'thinking-policy label bags/ --config' in capsys.readouterr().out
+
+
+@pytest.mark.parametrize('content', [b'', b'PK', b'not an archive'])
+def test_a_damaged_file_of_situations_is_named(walk, tmp_path, capsys, content):
+    (tmp_path / 'w.npz').write_bytes(content)
+    assert label('w.npz', '--rules', 'rules.yaml', '-o', 'labels.csv') == 2
+    assert 'w.npz: not a file of situations, or damaged' in capsys.readouterr().err
+
+
+def test_no_kind_of_damage_to_a_file_of_situations_is_a_traceback(walk, tmp_path):
+    assert main(['bag', 'situations', str(walk), '--config', './robot.yaml', '-o', 'w.npz']) == 0
+    whole = (tmp_path / 'w.npz').read_bytes()
+    for place in range(0, len(whole), max(1, len(whole) // 150)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0xFF
+        (tmp_path / 'd.npz').write_bytes(damaged)
+        assert label('d.npz', '--rules', 'rules.yaml', '-o', 'labels.csv', '--force') in (0, 2)

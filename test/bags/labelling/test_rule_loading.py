@@ -103,6 +103,10 @@ def test_names_of_origins_are_kind_and_name(load):
         ),
         ('outcomes:\n- {name: a, within: 2, before: [trend]}', r'expected an event .* or when'),
         ('outcomes:\n- {name: a, event: x, within: 2}', r'activities under before, at or both'),
+        (
+            rule('activities: [trend], when: {missing: {signal: current, over: 1.0e+30}}'),
+            r"'hot'.when.missing.over: expected less than or equal to",
+        ),
         (rule() + 'rules: []\n', r"'rules' stands there twice"),
         (rule('activities: [trend], when: {level: {signal: current, above: .nan}}'), r'above'),
     ],

@@ -142,6 +142,8 @@ def test_times_since_1970_find_their_recording_themselves(said):
         ('from,to,activity\n\n1,3,hazrd\n', r"csv:3: activity: no activity 'hazrd'.*'hazard'"),
         ('from,to,activity\n1,3,\n', r'csv:2: activity is empty'),
         ('from,to,activity\n1,noon,trend\n', r"csv:2: to: expected seconds or a time .* 'noon'"),
+        ('from,to,activity\n1,1e30,trend\n', r'csv:2: to: expected a time'),
+        ('from,to,activity\n1,2020-01-01 10:00x,trend\n', r'csv:2: to: expected seconds'),
         ('from,to,activity\n1,inf,trend\n', r'csv:2: to: expected a time'),
         ('from,to,activity\n1,1700000000,trend\n', r'csv:2: .* expected both since 1970 or both'),
         ('from,to,activity,value\n1,2,trend,x\n', r'csv:2: value: expected yes, no or unsure'),

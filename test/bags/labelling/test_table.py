@@ -108,6 +108,7 @@ def test_one_confidence_counts_for_a_row_in_which_nothing_is_called_for(tmp_path
         ('walk,1,trend;!trend,1,', "labels.csv:3: 'trend' is named twice"),
         ('walk,1.0000000001,trend,1,', 'labels.csv:3: time: expected seconds'),
         ('walk,noon,trend,1,', "labels.csv:3: time: .* found 'noon'"),
+        ('walk,1e999999999,trend,1,', 'labels.csv:3: time'),
         ('walk,inf,trend,1,', 'labels.csv:3: time'),
         ('walk,0.000000000,trend,1,', 'labels.csv:3: .* stands in line 2 already'),
         ('walk,1,trend', 'labels.csv:3: expected 5 cells'),

@@ -24,7 +24,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -122,7 +122,7 @@ def stamp_of(cell: str, path: Path, line: int) -> int:
         stamp = Decimal(cell).scaleb(9)
         if stamp == stamp.to_integral_value() and abs(stamp) < 2**63:
             return int(stamp)
-    except (InvalidOperation, ValueError):
+    except (ArithmeticError, ValueError):  # of Decimal: no number, or one beyond all bounds
         pass
     raise LabelError(
         f'{path}:{line}: time: expected seconds with at most nine decimals, such as '

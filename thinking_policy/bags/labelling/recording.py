@@ -8,6 +8,7 @@ import array
 import itertools
 import json
 import math
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -22,7 +23,21 @@ from numpy.typing import NDArray
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.situation import Situation, SituationConfig
 
-_FAULTS = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
+# What numpy and zipfile raise on damaged files; RuntimeError: encrypted or unknown compression.
+_FAULTS = (
+    OSError,
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    EOFError,
+    RuntimeError,
+    ArithmeticError,
+    MemoryError,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True)

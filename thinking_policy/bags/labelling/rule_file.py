@@ -14,8 +14,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 
 from thinking_policy.bags.labelling.rule_names import pattern_of
 
-Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-SomeSeconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_LONGEST_S = 1e8  # three years; nanoseconds of it fit into 64 bits many times over
+Seconds = Annotated[float, Field(gt=0, le=_LONGEST_S)]
+SomeSeconds = Annotated[float, Field(ge=0, le=_LONGEST_S)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(gt=0, le=1)]

@@ -59,9 +59,13 @@ _VALUES = {
     **dict.fromkeys(('unsure', 'maybe', '?'), UNSURE),
 }
 _NONE = ('none', 'nothing', 'none_called_for')
+_ISO = re.compile(
+    r'(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))? ?(Z|[+-]\d\d:?\d\d|)', re.ASCII
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Numbers of at least this size are times since 1970, in seconds and in finer units: the 3rd of
 # March 1973 and later, or years of seconds since a recording's start.
+_BEYOND = 4 * 10**18  # in the year 2096, counted in nanoseconds
 _SINCE_1970 = ((10**17, 0), (10**14, 3), (10**11, 6), (10**8, 9))
 
 
@@ -243,8 +247,8 @@ def _moment(cell: str, where: str) -> Moment:
         number = Decimal(cell)
     except InvalidOperation:
         return Moment(_iso_ns(cell, where), True)
-    if not number.is_finite():
-        raise LabelError(f'{where}: expected a time, found {cell!r}')
+    if not number.is_finite() or abs(number) >= _BEYOND:
+        raise LabelError(f'{where}: expected a time, found {cell!r:.60}')
     for least, places in _SINCE_1970:
         if number >= least:
             return Moment(round(number.scaleb(places)), True)
@@ -253,12 +257,12 @@ def _moment(cell: str, where: str) -> Moment:
 
 def _iso_ns(cell: str, where: str) -> int:
     # Nanoseconds, which Python's parser does not know, are added afterwards.
-    match = re.fullmatch(r'(\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?)(?:[.,](\d{1,9}))?(.*)', cell)
-    zone = match[3].strip() if match else ''
+    match = _ISO.fullmatch(cell)
+    zone = match[3] if match else ''
     try:
         if not match:
             raise ValueError(cell)
-        moment = datetime.fromisoformat(match[1] + ('+00:00' if zone in ('', 'Z') else zone))
+        moment = datetime.fromisoformat(match[1] + _zone(zone))
     except ValueError as error:
         raise LabelError(
             f'{where}: expected seconds or a time such as 2026-11-30T16:58:37.5Z, found '
@@ -266,6 +270,11 @@ def _iso_ns(cell: str, where: str) -> int:
         ) from error
     whole = (moment - _EPOCH) // timedelta(seconds=1)
     return whole * 10**9 + int((match[2] or '').ljust(9, '0'))
+
+
+def _zone(text: str) -> str:
+    """Return a timezone as Python 3.10 reads it."""
+    return '+00:00' if text in ('', 'Z') else f'{text[:3]}:{text[-2:]}'
 
 
 def _confidence(cell: str, where: str) -> float | None:
