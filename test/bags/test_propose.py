@@ -160,6 +160,14 @@ def test_types_of_shipped_robot_files_are_read_as_these_do(recording, write_bag)
     assert found.chosen['load'].signal.nominal_high < 4.0
 
 
+def test_a_bare_number_means_what_its_own_topic_says(recording, write_bag):
+    known = SituationConfig(signals=(
+        SignalConfig(name='motion', topic='flow', type='std_msgs/msg/Float32', field='data'),
+    ))  # fmt: skip
+    found = propose([recording.number('/load', wave).write(write_bag)], [known])
+    assert sources(found) == {'load': ('/load', 'data')}
+
+
 def test_the_topic_that_moves_is_preferred_to_one_that_does_not(recording, write_bag):
     path = (
         recording.temperature('/a', lambda at: 25.0)
@@ -180,6 +188,13 @@ def test_minus_one_among_larger_numbers_means_that_there_is_none(recording, writ
     signal = propose([path]).chosen['distance'].signal
     assert signal.sentinels == (-1.0,)
     assert signal.nominal_low > 5.0
+
+
+def test_a_slow_accelerometer_counts_by_its_level(recording, write_bag):
+    found = propose([recording.imu('/imu', rate_hz=1.0).write(write_bag)])
+    signal = found.chosen['vibration'].signal
+    assert signal.over_time == 'mean'
+    assert 9.7 < signal.nominal_low < 9.8 < signal.nominal_high < 9.9
 
 
 def test_slow_topics_have_a_grid_that_fits(recording, write_bag):

@@ -61,7 +61,10 @@ def propose(
     if not tried:
         raise BagError(f'{bags[0]}: no topic can feed a signal: {_kinds(topics.values())}')
     collected, times = _try(bags, tried, namespace, total, progress)
-    better = [_with_sentinel(c, v) for c, v in zip(tried, collected, strict=True)]
+    better = [
+        _better(candidate, values, times.get(_in_bag(candidate.signal.topic, namespace)))
+        for candidate, values in zip(tried, collected, strict=True)
+    ]
     if better != tried:
         tried = better
         collected, times = _try(bags, tried, namespace, total, progress)
@@ -181,17 +184,17 @@ def _collect(
         values.invalid += counts.invalid
 
 
-def _with_sentinel(candidate: Candidate, values: _Values) -> Candidate:
-    """Take -1 for "unknown" where it is the only negative value among larger ones."""
+def _better(candidate: Candidate, values: _Values, measured: TopicTimes | None) -> Candidate:
+    """Correct what the values themselves show to be wrong."""
+    signal, note = candidate.signal, candidate.note
+    if signal.over_time == 'std' and measured is not None and measured.rate_hz * TICK_S < 2.0:
+        signal = dataclasses.replace(signal, over_time='mean')
+        note = 'Too few messages for how much it varies in a tick: its level counts.'
     samples = np.array(values.samples, np.float64)
-    if set(samples[samples < 0.0].tolist()) != {-1.0} or not (samples > 0.0).any():
-        return candidate
-    signal = candidate.signal
-    return dataclasses.replace(
-        candidate,
-        signal=dataclasses.replace(signal, sentinels=(*signal.sentinels, -1.0)),
-        note=f'{candidate.note} -1 seems to mean that there is no value.'.strip(),
-    )
+    if set(samples[samples < 0.0].tolist()) == {-1.0} and (samples > 0.0).any():
+        signal = dataclasses.replace(signal, sentinels=(*signal.sentinels, -1.0))
+        note = f'{note} -1 seems to mean that there is no value.'.strip()
+    return dataclasses.replace(candidate, signal=signal, note=note)
 
 
 def _judged(candidate: Candidate, values: _Values, measured: TopicTimes | None) -> Proposed:

@@ -162,7 +162,8 @@ _NAMES = (
     ('vibration', '', '', r'vibration'),
     ('visibility', '', '', r'visibility|illuminance|(^|_)(lux|light)(_|$)'),
     ('distance', '', 'm', r'(^|_)(distance|range)$'),
-    ('motion', '', 'm/s', r'(^|_)(speed|velocity|flow|flow_rate)$'),
+    ('motion', '', 'm/s', r'(^|_)(speed|velocity)$'),
+    ('motion', '', '', r'(^|_)(flow|flow_rate)$'),
     ('load', '', '', r'(^|_)(load|cpuload|effort|torque)(_|$)'),
     ('', 'pressure', '', r'pressure'),
     ('', 'humidity', '', r'humidity'),
@@ -242,6 +243,8 @@ def _from_rule(rule: _Rule, kind: str, topic: str) -> Candidate:
 
 def _from_robots(kind: str, topic: str, known: Sequence[SituationConfig]) -> Iterator[Candidate]:
     """Take over what a shipped robot file says of a type: field, scale, sentinels."""
+    if kind.startswith('std_msgs/'):
+        return  # a bare number means what its topic's name says, on each robot something else
     fresh = SignalConfig()
     limits = 'limit_low', 'limit_high', 'limit_hysteresis'
     ranges = 'nominal_low', 'nominal_high', 'baseline_mean', 'baseline_spread', *limits
