@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import numpy as np
 import pytest
 
-from thinking_policy.bags.labelling import joined, read_labels
+from thinking_policy.bags.labelling import LabelError, joined, read_labels
+from thinking_policy.bags.labelling.recording import load_recording
 from thinking_policy.cli import main
 
 SECOND = 1_000_000_000
@@ -215,8 +217,9 @@ def test_a_damaged_file_of_situations_is_named(walk, tmp_path, capsys, content):
 def test_no_kind_of_damage_to_a_file_of_situations_is_a_traceback(walk, tmp_path):
     assert main(['bag', 'situations', str(walk), '--config', './robot.yaml', '-o', 'w.npz']) == 0
     whole = (tmp_path / 'w.npz').read_bytes()
-    for place in range(0, len(whole), max(1, len(whole) // 150)):
+    for place in range(0, len(whole), max(1, len(whole) // 300)):
         damaged = bytearray(whole)
         damaged[place] ^= 0xFF
         (tmp_path / 'd.npz').write_bytes(damaged)
-        assert label('d.npz', '--rules', 'rules.yaml', '-o', 'labels.csv', '--force') in (0, 2)
+        with contextlib.suppress(LabelError):
+            load_recording(tmp_path / 'd.npz')

@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from thinking_policy.bags.labelling.errors import LabelError
-from thinking_policy.bags.labelling.rule_loading import load_rules, origins_of
+from thinking_policy.bags.labelling.rule_file import Condition
+from thinking_policy.bags.labelling.rule_loading import load_rules, model_in, origins_of
 from thinking_policy.policy import load_activities
 from thinking_policy.situation import load_configuration
 
@@ -114,3 +117,22 @@ def test_names_of_origins_are_kind_and_name(load):
 def test_what_is_wrong_is_named_with_rule_and_field(load, text, complaint):
     with pytest.raises(LabelError, match=complaint):
         load(text)
+
+
+def test_the_examples_in_the_docs_are_right(checkout, tmp_path):
+    ids = tuple(a.id for a in load_activities(checkout / 'config/thinking.yaml'))
+    text = (checkout / 'docs/labels.md').read_text()
+    examples = re.findall(r'```yaml\n(.*?)```', text, re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        (tmp_path / 'example.yaml').write_text(example)
+        load_rules(tmp_path / 'example.yaml', ('temperature', 'current', 'motion'), ids)
+
+
+def test_the_docs_name_every_condition_and_option(checkout):
+    text = (checkout / 'docs/labels.md').read_text()
+    for name, field in Condition.model_fields.items():
+        kind = field.alias or name
+        assert f'`{kind}`' in text
+        for option, inner in getattr(model_in(field.annotation), 'model_fields', {}).items():
+            assert re.search(rf'\b{inner.alias or option}\b', text), f'{kind}: {option}'

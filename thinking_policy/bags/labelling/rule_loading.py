@@ -169,18 +169,18 @@ def _known_keys(place: Sequence[Any]) -> list[str]:
         field = next(
             (f for name, f in model.model_fields.items() if part in (f.alias or name, name)), None
         )
-        model = _model_in(field.annotation) if field else None
+        model = model_in(field.annotation) if field else None
         if model is None:
             return []
     return [field.alias or name for name, field in model.model_fields.items()]
 
 
-def _model_in(annotation: Any) -> Any:
+def model_in(annotation: Any) -> Any:
     """Return the model that an annotation such as `tuple[Rule, ...] | None` holds."""
     if isinstance(annotation, type) and hasattr(annotation, 'model_fields'):
         return annotation
     for inner in getattr(annotation, '__args__', ()):
-        found = _model_in(inner)
+        found = model_in(inner)
         if found is not None:
             return found
     return None
