@@ -23,15 +23,12 @@ GAP_FACTOR = 10.0
 AHEAD_S = 10.0
 """Header time that advances so much more than record time has jumped."""
 
-STEP_BACK_S = 0.1
-"""Shorter steps back are how the threads of a recorder take turns."""
-
 Taker = Callable[[int, bytes], None]
 """Takes one message: record time, raw CDR."""
 
 _BATCH = 1024  # stamps that are read at once
 _BATCH_BYTES = 2**20  # of whole messages, where the stamp is not at the begin
-_SAMPLE = 4096  # offsets kept for the median; beyond, every second one is
+_SAMPLE = 4096  # numbers kept for a median; beyond, every second one is
 _OCTAVE = 18  # lengths of periods told apart between one length and its double
 _STAMP = slice(4, 12)  # of a message that begins with one: seconds, nanoseconds
 _ORDERS = {0: '>', 1: '<', 6: '>', 7: '<'}  # by the second byte of a message
@@ -46,7 +43,7 @@ class TopicTimes:
         messages: How many were read.
         first_ns: Record time of the first one.
         last_ns: Record time of the last one.
-        period_s: Median time between two messages, within 4 %; 0 for fewer than two.
+        period_s: Median time between two messages; 0 for fewer than two.
         longest_gap_s: Longest time between two messages.
         longest_gap_ns: Record time at which it begins.
         gaps: Times between two messages that are longer than `GAP_FACTOR` times the median.
@@ -84,41 +81,6 @@ class TopicTimes:
     def unstamped(self) -> int:
         """Messages without a usable header time."""
         return self.unset + self.invalid if self.has_header else self.messages
-
-
-@dataclass(frozen=True)
-class StepsBack:
-    """Where the clock of the recording machine was set back.
-
-    Attributes:
-        count: How often a message has a record time earlier than the one written before it, by
-            more than `STEP_BACK_S`.
-        furthest_s: The largest such step.
-        at_ns: Record time before it.
-    """
-
-    count: int = 0
-    furthest_s: float = 0.0
-    at_ns: int = 0
-
-
-def steps_back(bag: Bag, progress: Callable[[int], None] | None = None) -> StepsBack:
-    """Go through the record times in the order in which they were written.
-
-    Messages are read in order of record time elsewhere, where such a step is not to be seen.
-    """
-    count = furthest = at = 0
-    before = -(2**63)
-    least = round(STEP_BACK_S * 1e9)
-    for number, stamp in enumerate(bag.record_times()):
-        if before - stamp > least:
-            count += 1
-            if before - stamp > furthest:
-                furthest, at = before - stamp, before
-        before = stamp
-        if progress is not None and number % _TELL_EVERY == 0:
-            progress(number)
-    return StepsBack(count, furthest / 1e9, at)
 
 
 def topic_times(
@@ -163,11 +125,10 @@ class Meter:
         self._count = self._unset = self._invalid = self._backward = self._ahead = 0
         self._first = self._last = self._back = 0
         self._gap = self._gap_at = 0
-        self._periods: NDArray[np.int64] = np.zeros(64 * _OCTAVE, np.int64)
+        self._lengths: NDArray[np.int64] = np.zeros(64 * _OCTAVE, np.int64)
+        self._periods, self._offsets = _Sample(), _Sample()
         self._before: tuple[int, int] | None = None  # header and record time of the last stamp
         self._low, self._high = 2**63 - 1, -(2**63)
-        self._sample: NDArray[np.int64] = np.zeros(0, np.int64)
-        self._stride = 1
 
     def add(self, record_ns: int, raw: bytes) -> None:
         """Take the next message."""
@@ -184,17 +145,16 @@ class Meter:
         """Return what was measured."""
         self._flush()
         offset = None
-        if len(self._sample):
-            offset = self._low / 1e9, float(np.median(self._sample)) / 1e9, self._high / 1e9
-        median_ns, gaps = self._median_and_gaps()
+        if self._offsets:
+            offset = self._low / 1e9, self._offsets.median() / 1e9, self._high / 1e9
         return TopicTimes(
             messages=self._count,
             first_ns=self._first,
             last_ns=self._last,
-            period_s=min(median_ns, self._gap) / 1e9,
+            period_s=self._periods.median() / 1e9,
             longest_gap_s=self._gap / 1e9,
             longest_gap_ns=self._gap_at,
-            gaps=gaps,
+            gaps=self._gaps(),
             has_header=self._reader is not None,
             unset=self._unset,
             invalid=self._invalid,
@@ -235,25 +195,20 @@ class Meter:
         if periods[longest] > self._gap:
             self._gap, self._gap_at = int(periods[longest]), int(records[longest])
         bins = (np.log2(np.maximum(periods, 1)) * _OCTAVE).astype(np.int64)
-        self._periods += np.bincount(bins, minlength=len(self._periods))
+        self._lengths += np.bincount(bins, minlength=len(self._lengths))
+        self._periods.add(periods)
 
-    def _median_and_gaps(self) -> tuple[float, int]:
-        total = int(self._periods.sum())
-        if not total:
-            return 0.0, 0
-        middle = int(np.searchsorted(np.cumsum(self._periods), total / 2))
-        median = 2.0 ** ((middle + 0.5) / _OCTAVE) if middle else 0.0
-        beyond = middle + round(np.log2(GAP_FACTOR) * _OCTAVE) + 1
-        return median, int(self._periods[beyond:].sum()) if middle else 0
+    def _gaps(self) -> int:
+        median = self._periods.median()
+        if not median > 0.0:
+            return 0
+        return int(self._lengths[int(np.log2(GAP_FACTOR * median) * _OCTAVE) + 1 :].sum())
 
     def _measure_headers(self, stamps: NDArray[np.int64], records: NDArray[np.int64]) -> None:
         offsets = records - stamps
         self._low = min(self._low, int(offsets.min()))
         self._high = max(self._high, int(offsets.max()))
-        self._sample = np.concatenate([self._sample, offsets[:: self._stride]])
-        while len(self._sample) > _SAMPLE:
-            self._sample = self._sample[::2]
-            self._stride *= 2
+        self._offsets.add(offsets)
         if self._before is not None:
             stamps = np.append(self._before[0], stamps)
             records = np.append(self._before[1], records)
@@ -262,6 +217,26 @@ class Meter:
         self._backward += int((steps < 0).sum())
         self._back = max(self._back, -int(steps.min(initial=0)))
         self._ahead += int((steps - np.diff(records) > AHEAD_S * 1e9).sum())
+
+
+class _Sample:
+    """Some of many numbers, evenly spread, for a median in flat memory."""
+
+    def __init__(self) -> None:
+        self._numbers: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._stride = 1
+
+    def __bool__(self) -> bool:
+        return bool(len(self._numbers))
+
+    def add(self, numbers: NDArray[np.int64]) -> None:
+        self._numbers = np.concatenate([self._numbers, numbers[:: self._stride]])
+        while len(self._numbers) > _SAMPLE:
+            self._numbers = self._numbers[::2]
+            self._stride *= 2
+
+    def median(self) -> float:
+        return float(np.median(self._numbers)) if len(self._numbers) else 0.0
 
 
 def _begins_with_stamp(kind: MessageType) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.bags import Bag, BagError, BagTopic, open_bag
 from thinking_policy.bags.info import SignalInfo, advice, inspect_signals
-from thinking_policy.bags.times import StepsBack, TopicTimes, steps_back, topic_times
+from thinking_policy.bags.record_order import StepsBack, steps_back
+from thinking_policy.bags.times import TopicTimes, topic_times
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.tables import columns

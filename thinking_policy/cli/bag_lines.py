@@ -13,7 +13,8 @@ from thinking_policy.bags import BagTopic, Replay
 from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.from_csv import CsvReport
 from thinking_policy.bags.info import SignalInfo
-from thinking_policy.bags.times import GAP_FACTOR, StepsBack, TopicTimes
+from thinking_policy.bags.record_order import StepsBack
+from thinking_policy.bags.times import GAP_FACTOR, TopicTimes
 from thinking_policy.cli.tables import columns
 from thinking_policy.situation import TopicCounts
 
