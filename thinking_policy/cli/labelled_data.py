@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from thinking_policy import ThinkingPolicyError
-from thinking_policy.bags import open_bag, situations_of
+from thinking_policy.bags import Bag, Replay, open_bag, situations_of
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.recording import Recorder, Recording, load_recording
 from thinking_policy.bags.locating import named_bags
@@ -28,6 +28,7 @@ class Sources:
         namespace: The robot's, in the bags.
         clock: Whose time the ticks follow.
         broken: By name, why it could not be read; grows while they are.
+        noticed: What was odd or left out, with the names of the recordings; grows too.
     """
 
     paths: dict[str, Path]
@@ -36,6 +37,7 @@ class Sources:
     namespace: str = ''
     clock: str = 'auto'
     broken: dict[str, str] = field(default_factory=dict)
+    noticed: dict[str, list[str]] = field(default_factory=dict)
 
     def recordings(self) -> Iterator[Recording]:
         """Yield one after the other; a broken one is kept in mind and left out.
@@ -56,7 +58,13 @@ class Sources:
             raise LabelError('; '.join(self.broken.values()))
 
     def failures(self) -> Iterator[str]:
-        """Yield what could not be read."""
+        """Yield what was odd about the recordings, and what could not be read."""
+        if self.noticed:
+            yield ''
+            yield 'noticed in the bags:'
+        for what, names in self.noticed.items():
+            others = f' and {len(names) - 3:,} more' if len(names) > 3 else ''
+            yield f'  {what}: {", ".join(names[:3])}{others}'
         if self.broken:
             yield ''
             many = '' if len(self.broken) == 1 else 's'
@@ -76,14 +84,36 @@ class Sources:
     def _replayed(self, name: str, path: Path, config: SituationConfig, what: str) -> Recording:
         with open_bag(path) as bag:
             replay = situations_of(bag, config, clock=self.clock, namespace=self.namespace)
-            feeds = {feed.source.name: feed.source.count for feed in replay.feeds if feed.source}
+            feeds = {
+                feed.source.name: feed.source.count
+                for feed in replay.feeds
+                if feed.source and not feed.problem
+            }
             recorder = Recorder(config)
             with showing_progress(what, sum(feeds.values())) as progress:
                 for situation in replay:
                     recorder.add(situation)
                     progress(replay.played)
+            for what in _oddities(bag, replay):
+                self.noticed.setdefault(what, []).append(name)
             start = bag.start_ns if replay.clock == 'record' else None
             return recorder.recording(name, start or None)
+
+
+def _oddities(bag: Bag, replay: Replay) -> Iterator[str]:
+    """Yield what was odd about a bag and what its replay left out, without numbers.
+
+    So that the same thing in many bags is one line; `bag situations` has the numbers.
+    """
+    for feed in replay.feeds:
+        if feed.problem:
+            yield f'not fed, {feed.topic}: {feed.problem}'
+    for topic, counts in replay.counters.topics.items():
+        if counts.received > counts.used + counts.pending:
+            yield f'messages of {topic} left out (`bag situations` says why)'
+    if replay.counters.jumps_back or replay.counters.jumps_forward:
+        yield 'the clock jumped'
+    yield from bag.problems
 
 
 def find_sources(data: Sequence[Path], config: Path | str, namespace: str, clock: str) -> Sources:

@@ -132,6 +132,16 @@ def test_a_broken_bag_is_left_out_and_named(walk, tmp_path, capsys):
     assert 'a Git LFS pointer' in capsys.readouterr().err
 
 
+def test_what_a_bag_leaves_out_is_said(walk, write_bag, messages, temperatures, capsys):
+    rows = temperatures([10.0 * i for i in range(10)])
+    rows[3] = (*rows[3][:3], rows[3][3][:9])
+    write_bag(rows, name='bags/cut')
+    common = '--config', './robot.yaml', '--rules', 'rules.yaml', '-o', 'labels.csv'
+    assert label('bags', *common) == 0
+    said = capsys.readouterr().out
+    assert 'messages of /temperature left out (`bag situations` says why): cut\n' in said
+
+
 def test_the_page_is_whole_and_needs_no_network(walk, tmp_path, capsys):
     (tmp_path / 'anna.csv').write_text('from,to,activity\n0,9,!hazard\n3,4,cause\n')
     common = walk, '--config', './robot.yaml', '--rules', 'rules.yaml', '--spans', 'anna.csv'
