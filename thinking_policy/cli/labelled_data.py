@@ -13,6 +13,8 @@ from thinking_policy.bags import Bag, Replay, open_bag, situations_of
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.recording import Recorder, Recording, load_recording
 from thinking_policy.bags.locating import named_bags
+from thinking_policy.cli import bag_lines
+from thinking_policy.cli.bag_inspecting import nothing_readable, without_path
 from thinking_policy.cli.progress import showing_progress
 from thinking_policy.situation import SituationConfig, load_configuration
 
@@ -53,9 +55,11 @@ class Sources:
                 else:
                     yield self._replayed(name, path, self.config, f'{name}{many}')
             except ThinkingPolicyError as error:
-                self.broken[name] = ' '.join(str(error).split())
+                if len(self.paths) == 1:
+                    raise
+                self.broken[name] = without_path(' '.join(str(error).split()), path)
         if len(self.broken) == len(self.paths):
-            raise LabelError('; '.join(self.broken.values()))
+            raise nothing_readable(self.broken)
 
     def failures(self) -> Iterator[str]:
         """Yield what was odd about the recordings, and what could not be read."""
@@ -69,8 +73,7 @@ class Sources:
             yield ''
             many = '' if len(self.broken) == 1 else 's'
             yield f'not labelled, since not readable: {len(self.broken):,} recording{many}'
-        for reason in self.broken.values():
-            yield f'  {reason}'
+        yield from bag_lines.left_alone(self.broken)
 
     def _loaded(self, name: str, path: Path) -> Recording:
         recording = load_recording(path, name)

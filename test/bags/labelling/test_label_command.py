@@ -128,6 +128,11 @@ def test_a_broken_bag_is_left_out_and_named(walk, tmp_path, capsys):
     said = capsys.readouterr().out
     assert 'not labelled, since not readable: 1 recording' in said
     assert 'a Git LFS pointer' in said
+    (tmp_path / 'bad').mkdir()
+    for name in 'ab':
+        (tmp_path / 'bad' / f'{name}.mcap').write_bytes(b'')
+    assert label('bad', *common, '--force') == 2
+    assert 'a.mcap, b.mcap: the file is empty' in capsys.readouterr().err
     assert label(tmp_path / 'bags' / 'cut.mcap', *common, '--force') == 2
     assert 'a Git LFS pointer' in capsys.readouterr().err
 
