@@ -97,6 +97,37 @@ def test_tables_of_the_first_releases_are_read(write_bag, rows):
     assert read(path) == (VALUES, 0, {})
 
 
+@pytest.mark.parametrize('database', ['empty', 'missing'])
+def test_a_log_without_its_database_is_read(database, tmp_path, write_bag, rows):
+    with sqlite3.connect(write_bag(rows()) / 'bag.db3') as source:
+        script = list(source.iterdump())
+    folder = tmp_path / 'left'
+    folder.mkdir()
+    with sqlite3.connect(tmp_path / 'a.db3') as recording:
+        recording.execute('PRAGMA journal_mode=WAL')
+        recording.execute('PRAGMA wal_autocheckpoint=0')
+        recording.executescript('\n'.join(script))
+        recording.execute('BEGIN')
+        recording.execute('DELETE FROM messages')  # not finished when it died
+        shutil.copy(tmp_path / 'a.db3-wal', folder / 'a.db3-wal')
+    recording.close()
+    if database == 'empty':
+        (folder / 'a.db3').touch()
+    values, lost, problems = read(folder)
+    assert (values, lost) == (VALUES, 0)
+    name = 'a.db3' if database == 'empty' else 'a.db3-wal'
+    assert problems == {
+        'no metadata.yaml, read without it': 1,
+        f'{name}: the database is empty or missing, read from its log': 1,
+    }
+
+
+def test_a_log_without_a_finished_transaction_says_so(tmp_path):
+    (tmp_path / 'a.db3-wal').write_bytes(b'\x37\x7f\x06\x82' + bytes(40))
+    with pytest.raises(BagError, match=r'a.db3-wal: a log of SQLite without a finished transac'):
+        open_bag(tmp_path / 'a.db3-wal')
+
+
 def test_a_ros1_bag_with_bz2_chunks_is_read(tmp_path, messages, rows):
     writer = Ros1Writer(tmp_path / 'a.bag')
     writer.set_compression(Ros1Writer.CompressionFormat.BZ2)

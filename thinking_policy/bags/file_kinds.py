@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.sqlite_log import MAGICS
 
 WAL_SUFFIXES = ('-wal', '-journal')  # what SQLite needs to complete an unfinished recording
 
@@ -16,6 +17,7 @@ _MAGIC = {
     b'\x89MCAP0\r\n': 'mcap',
     b'#ROSBAG V2.0\n': 'ros1',
     b'\x28\xb5\x2f\xfd': 'zstd',
+    **dict.fromkeys(MAGICS, 'log'),
 }
 _PACKED = {
     b'\x1f\x8b': 'gunzip',
@@ -30,7 +32,7 @@ def kind_of(path: Path) -> str:
     """Tell what a storage file is by its first bytes.
 
     Returns:
-        sqlite3, mcap, ros1 or zstd.
+        sqlite3, mcap, ros1, zstd, or log for the write-ahead log of a database that is missing.
 
     Raises:
         BagError: A Git LFS pointer, an empty file, or something else than a bag.
@@ -45,8 +47,8 @@ def kind_of(path: Path) -> str:
     for magic, kind in _MAGIC.items():
         if head.startswith(magic):
             return kind
-    if not head and has_write_ahead_log(path):
-        return 'sqlite3'  # died before the first checkpoint: all of it is in the log
+    if not head and _has_content(path.with_name(path.name + WAL_SUFFIXES[0])):
+        return 'log'  # all of it is in the log
     if not head:
         raise BagError(f'{path}: the file is empty (0 bytes); record or copy it again')
     for magic, program in _PACKED.items():
@@ -73,11 +75,11 @@ def kind_of(path: Path) -> str:
 
 def has_write_ahead_log(path: Path) -> bool:
     """Return whether a recording was cut off and its last messages lie beside the file."""
-    for suffix in WAL_SUFFIXES:
-        beside = path.with_name(path.name + suffix)
-        if beside.is_file() and beside.stat().st_size > 0:
-            return True
-    return False
+    return any(_has_content(path.with_name(path.name + suffix)) for suffix in WAL_SUFFIXES)
+
+
+def _has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _lfs_size(head: bytes) -> str:

@@ -157,7 +157,7 @@ def _bags_below(folder: Path, seen: set[Path]) -> Iterator[Path]:
         return
     # A link that leads nowhere is what git-annex leaves of a bag.
     files = [c for c in children if c.is_file() or (c.is_symlink() and not c.exists())]
-    storages = [file for file in files if _ends_with(file, SUFFIXES)]
+    storages = [file for file in files if _is_storage(file)]
     has_metadata = any(file.name == METADATA for file in files)
     stems = {_stem(file.name) for file in storages}
     if has_metadata and (len(stems) == 1 or (storages and _names_one_of(folder, storages))):
@@ -192,7 +192,7 @@ def _natural(path: Path) -> tuple[tuple[tuple[int, int, str], ...], ...]:
 
 def _locate_in_folder(folder: Path) -> Located:
     present = sorted(
-        (p for p in folder.iterdir() if p.is_file() and _ends_with(p, SUFFIXES)),
+        (p for p in folder.iterdir() if p.is_file() and _is_storage(p)),
         key=lambda p: _split_order(p.name),
     )
     notes: Counter[str] = Counter()
@@ -264,6 +264,15 @@ def _find_named(folder: Path, name: str) -> Path | None:
 
 def _is_split_of(file: Path, files: Sequence[Path]) -> bool:
     return any(_stem(file.name) == _stem(other.name) for other in files)
+
+
+def _is_storage(file: Path) -> bool:
+    """Whether it is one by its name; the log of a database only where that is missing."""
+    log = f'.db3{WAL_SUFFIXES[0]}'
+    return _ends_with(file, SUFFIXES) or (
+        _ends_with(file, (log,))
+        and not file.with_name(file.name[: -len(WAL_SUFFIXES[0])]).exists()
+    )
 
 
 def _ends_with(file: Path, suffixes: tuple[str, ...]) -> bool:

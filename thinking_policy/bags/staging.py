@@ -20,6 +20,7 @@ import zstandard
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.file_kinds import WAL_SUFFIXES, has_write_ahead_log, kind_of
+from thinking_policy.bags.sqlite_log import database_from_log
 
 _BLOCK = 2**20  # bytes copied at once, keeps memory flat
 
@@ -46,6 +47,12 @@ def stage(path: Path, stack: ExitStack, problems: Counter[str]) -> tuple[Path, s
         if kind == 'zstd':
             raise BagError(f'{path}: compressed twice; unpack it once with: zstd -d')
         return copy, kind
+    if kind == 'log':
+        log = path if path.stat().st_size else path.with_name(f'{path.name}{WAL_SUFFIXES[0]}')
+        problems[f'{path.name}: the database is empty or missing, read from its log'] += 1
+        copy = _folder(stack) / path.name.removesuffix(WAL_SUFFIXES[0])
+        _say_no_room(path, lambda: database_from_log(log, copy))
+        return copy, 'sqlite3'
     if kind == 'sqlite3' and has_write_ahead_log(path):
         problems[f'{path.name}: recording was cut off, completed from its log beside it'] += 1
         copy = _folder(stack) / path.name
