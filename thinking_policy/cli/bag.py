@@ -55,7 +55,7 @@ app = typer.Typer(
 BagPaths = Annotated[
     list[Path],
     typer.Argument(
-        metavar='PATH...',
+        metavar='PATH',
         readable=False,
         help='rosbag2 folder, .db3, .mcap or .zstd file, ROS 1 .bag, or a folder of any of them.',
     ),
@@ -211,7 +211,7 @@ def _situations_of_one(path: Path, name: str, output: Path, how: bag_exporting.E
 @app.command('from-csv', epilog=FROM_CSV_EXAMPLES)
 def from_csv(
     tables: Annotated[
-        list[Path], typer.Argument(metavar='CSV...', readable=False, help='Tables with a heading.')
+        list[Path], typer.Argument(metavar='CSV', readable=False, help='Tables with a heading.')
     ],
     map_file: Annotated[
         str,

@@ -176,7 +176,8 @@ def table(found: Inspection, config: str) -> Iterator[str]:
     yield ''
     total = sum(bag.messages for bag in found.bags)
     broken = f', {len(found.broken)} cannot be read' if found.broken else ''
-    yield f'{len(found.bags)} bags with {total:,} messages{broken}'
+    bags = f'{len(found.bags)} bag{"" if len(found.bags) == 1 else "s"}'
+    yield f'{bags} with {total:,} messages{broken}'
     noticed: dict[str, list[str]] = {}
     for bag in found.bags:
         for what in bag.problems:
