@@ -14,6 +14,9 @@ from thinking_policy.bags.proposal_file import write_proposal
 from thinking_policy.bags.propose import propose
 from thinking_policy.bags.signal_rules import SEVEN
 from thinking_policy.cli.main import main
+from thinking_policy.policy.artifact import read_artifact
+from thinking_policy.policy.compatibility import check_configuration
+from thinking_policy.shipped import config_folder
 from thinking_policy.situation import (
     EventConfig,
     SignalConfig,
@@ -242,6 +245,13 @@ def test_a_number_that_means_none_of_the_seven_still_runs_and_says_so(recording,
     found = propose([recording.number('/pump/x', wave).write(write_bag)])
     assert sources(found) == {'load': ('/pump/x', 'data')}
     assert 'takes it for load' in found.chosen['load'].notes[-1]
+
+
+def test_the_bundled_policy_takes_every_proposal(recording, write_bag):
+    artifact = read_artifact(config_folder() / 'policy.onnx')
+    assert tuple(signal.name for signal in artifact.manifest.signals) == SEVEN
+    found = propose([recording.number('/pump/x', wave).write(write_bag)])
+    assert check_configuration(artifact, found.config) == []
 
 
 def test_several_bags_are_proposed_for_together(messages, write_bag):
