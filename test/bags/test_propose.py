@@ -152,6 +152,16 @@ def test_numbers_of_other_types_are_told_by_their_names(recording, write_bag):
     assert (array.field, array.within_message) == ('temperatures', 'max')
 
 
+def test_a_type_with_hundreds_of_numbers_is_cut_short_and_says_so(recording, write_bag):
+    kind = 'robot_msgs/msg/Cells'
+    recording.messages.define(kind, ''.join(f'float32 voltage_{i}\n' for i in range(100)))
+    recording.add('/cells', kind, lambda at, i: recording.of(kind, *np.arange(100) + at))
+    found = propose([recording.write(write_bag)])
+    everything = (*found.chosen.values(), *found.others)
+    assert len(everything) == 20
+    assert [m for m in everything if '80 more numbers of this topic are not tried' in m.notes[0]]
+
+
 def test_types_of_shipped_robot_files_are_read_as_these_do(recording, write_bag):
     known = SituationConfig(signals=(
         SignalConfig(name='load', topic='wheels', type='robot_msgs/msg/Motors', field='current_ma',

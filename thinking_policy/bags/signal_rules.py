@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from thinking_policy.bags.reader import BagTopic
+from thinking_policy.bags.type_rules import RULES, Rule
 from thinking_policy.situation import SignalConfig, SituationConfig, SituationError
 from thinking_policy.situation.cdr import compile_reader
 from thinking_policy.situation.field_paths import numeric_paths, resolve_path
@@ -25,13 +26,13 @@ SEVEN = ('temperature', 'current', 'vibration', 'distance', 'visibility', 'motio
 UNITS = dict(zip(SEVEN, ('degC', 'A', 'm/s2', 'm', 'share', 'm/s', ''), strict=True))
 
 _GENERIC_RANK = 5  # known types come before names
-_MOST_OF_A_TOPIC = 6  # signals by names; a type with hundreds of numbers floods a proposal
+_MOST_OF_A_TOPIC = 20  # signals by names; a type with hundreds of numbers floods a proposal
 _TOPIC_NAME = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
 _NEVER = re.compile(
     r'(^|/)(clock|rosout|parameter_events|tf|tf_static|_action|_service_event)(/|$)'
 )
 _EMPTY = 'structure_needs_at_least_one_member'  # the one member of an empty message
-_PASSED_OVER = re.compile(r'header|stamp|covariance|variance|seq|time')
+_PASSED_OVER = re.compile(r'header|stamp|variance|(^|[._])(seq|time)')
 
 
 @dataclass(frozen=True)
@@ -52,107 +53,6 @@ class Candidate:
     note: str = ''
     zero_is_unset: bool = False
 
-
-@dataclass(frozen=True)
-class _Rule:
-    slot: str
-    field: str
-    within: str = ''
-    over: str = 'mean'
-    unit: str = ''
-    rank: int = 0
-    note: str = ''
-    name: str = ''
-    zero_is_unset: bool = False
-    absolute: bool = False
-    scale: float = 1.0
-    offset: float = 0.0
-    sentinels: tuple[float, ...] = ()
-    valid: tuple[float, float] = (float('nan'), float('nan'))
-
-
-_DEGREES = (-60.0, 300.0)
-_GRAVITY = 'How much the length of the acceleration varies in a tick: gravity drops out.'
-_SHARE = 'The share of beams with a usable range stands in: no robot publishes visibility.'
-_BATTERY = (
-    _Rule('current', 'current', unit='A', absolute=True, zero_is_unset=True,
-          note='Negative while it discharges: the amount counts.'),
-    _Rule('', 'voltage', unit='V', name='voltage', zero_is_unset=True),
-    _Rule('temperature', 'temperature', unit='degC', rank=2, sentinels=(0.0,), valid=_DEGREES,
-          note='Of the battery; drivers without a sensor say NaN or 0.0.'),
-    _Rule('', 'percentage', name='charge', unit='share', zero_is_unset=True,
-          note='0 to 1 by its definition; some drivers write 0 to 100.'),
-)  # fmt: skip
-RULES: dict[str, tuple[_Rule, ...]] = {
-    'sensor_msgs/msg/Temperature': (
-        _Rule('temperature', 'temperature', unit='degC', valid=_DEGREES),
-    ),
-    'sensor_msgs/msg/BatteryState': _BATTERY,
-    'sensor_msgs/msg/Imu': (
-        _Rule('vibration', 'linear_acceleration', 'norm', 'std', 'm/s2', note=_GRAVITY),
-        _Rule('motion', 'angular_velocity', 'norm', 'mean', 'rad/s', rank=3,
-              note='Turning, as no topic says how fast it drives.'),
-    ),
-    'sensor_msgs/msg/LaserScan': (
-        _Rule('distance', 'ranges', 'range_min', 'min', 'm', note='Nearest obstacle by REP-117.'),
-        _Rule('visibility', 'ranges', 'invalid_fraction', 'mean', 'share', rank=2, note=_SHARE,
-              scale=-1.0, offset=1.0),
-    ),
-    'sensor_msgs/msg/Range': (_Rule('distance', 'range', over='min', unit='m', rank=1),),
-    'sensor_msgs/msg/JointState': (
-        _Rule('load', 'effort', 'rms', 'mean', 'Nm',
-              note='Some drivers report the motor current here: then the unit is A.'),
-        _Rule('motion', 'velocity', 'rms', 'mean', 'rad/s', rank=2, note='Of all joints.'),
-    ),
-    'sensor_msgs/msg/Illuminance': (
-        _Rule('visibility', 'illuminance', unit='lx', valid=(0.0, float('nan'))),
-    ),
-    'sensor_msgs/msg/FluidPressure': (
-        _Rule('', 'fluid_pressure', name='pressure', unit='Pa'),
-    ),
-    'sensor_msgs/msg/RelativeHumidity': (
-        _Rule('', 'relative_humidity', name='humidity', unit='share'),
-    ),
-    'sensor_msgs/msg/MagneticField': (
-        _Rule('', 'magnetic_field', 'norm', name='magnetic_field', unit='T'),
-    ),
-    'nav_msgs/msg/Odometry': (
-        _Rule('motion', 'twist.twist.linear', 'norm', 'mean', 'm/s',
-              note='Turning on the spot is not in it.'),
-    ),
-    'geometry_msgs/msg/TwistStamped': (
-        _Rule('motion', 'twist.linear', 'norm', 'mean', 'm/s', rank=1),
-    ),
-    'geometry_msgs/msg/TwistWithCovarianceStamped': (
-        _Rule('motion', 'twist.twist.linear', 'norm', 'mean', 'm/s', rank=1),
-    ),
-    'geometry_msgs/msg/Twist': (
-        _Rule('motion', 'linear', 'norm', 'mean', 'm/s', rank=4,
-              note='Perhaps what was commanded, not what was done.'),
-    ),
-    'geometry_msgs/msg/AccelStamped': (
-        _Rule('vibration', 'accel.linear', 'norm', 'std', 'm/s2', rank=1, note=_GRAVITY),
-    ),
-    'geometry_msgs/msg/WrenchStamped': (
-        _Rule('load', 'wrench.force', 'norm', 'mean', 'N', rank=1),
-    ),
-    'geometry_msgs/msg/Wrench': (_Rule('load', 'force', 'norm', 'mean', 'N', rank=1),),
-    'px4_msgs/msg/BatteryStatus': (
-        _Rule('current', 'current_a', unit='A', sentinels=(-1.0,), absolute=True),
-        _Rule('', 'voltage_v', unit='V', name='voltage', sentinels=(0.0,)),
-        _Rule('temperature', 'temperature', unit='degC', rank=2, valid=_DEGREES),
-    ),
-    'px4_msgs/msg/SensorCombined': (
-        _Rule('vibration', 'accelerometer_m_s2', 'norm', 'std', 'm/s2', rank=1, note=_GRAVITY),
-    ),
-    'px4_msgs/msg/VehicleImuStatus': (
-        _Rule('vibration', 'accel_vibration_metric', unit='m/s2'),
-        _Rule('temperature', 'temperature_accel', unit='degC', rank=3, valid=_DEGREES),
-    ),
-    'px4_msgs/msg/DistanceSensor': (
-        _Rule('distance', 'current_distance', over='min', unit='m', rank=1),
-    ),
-}  # fmt: skip
 
 # Slot, own name, unit, and what a name looks like. `current_distance` is no electric current.
 _NAMES = (
@@ -210,9 +110,8 @@ def _candidates_of(
 ) -> Iterator[Candidate]:
     found = [_from_rule(rule, topic.type, name) for rule in RULES.get(topic.type, ())]
     if not found:
-        found = list(_from_robots(topic.type, name, known)) or list(
-            _by_name(kind, name, any_number)
-        )
+        found = list(_from_robots(topic.type, name, known))
+        found = found or _shortened(list(_by_name(kind, name, any_number)))
     for candidate in found:
         try:  # a type may have changed since, or be another one of the same name
             signal = candidate.signal
@@ -222,7 +121,7 @@ def _candidates_of(
         yield candidate
 
 
-def _from_rule(rule: _Rule, kind: str, topic: str) -> Candidate:
+def _from_rule(rule: Rule, kind: str, topic: str) -> Candidate:
     signal = SignalConfig(
         name=rule.slot or rule.name,
         topic=topic,
@@ -260,7 +159,6 @@ def _from_robots(kind: str, topic: str, known: Sequence[SituationConfig]) -> Ite
 def _by_name(kind: MessageType, topic: str, any_number: bool) -> Iterator[Candidate]:
     """Take numbers whose field, or the topic where it holds one number, says what they are."""
     paths = [path for path in numeric_paths(kind) if not _PASSED_OVER.search(path)]
-    yielded = 0
     for path in paths:
         leaf = path.rsplit('.', 1)[-1].split('[')[0]
         at = resolve_path(kind, path)
@@ -291,9 +189,14 @@ def _by_name(kind: MessageType, topic: str, any_number: bool) -> Iterator[Candid
             ),
             f'By its name, {words}: check unit and meaning.',
         )
-        yielded += 1
-        if yielded == _MOST_OF_A_TOPIC:
-            return
+
+
+def _shortened(found: list[Candidate]) -> list[Candidate]:
+    kept, rest = found[:_MOST_OF_A_TOPIC], len(found) - _MOST_OF_A_TOPIC
+    if rest > 0:
+        note = f'{kept[-1].note} {rest} more numbers of this topic are not tried.'
+        kept[-1] = dataclasses.replace(kept[-1], note=note)
+    return kept
 
 
 def _meaning(words: str, topic: str) -> tuple[str, str, str]:
