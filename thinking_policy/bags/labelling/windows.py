@@ -119,7 +119,8 @@ def _moments(u: Floats, v: Floats, start: Rows, stop: Rows) -> Floats:
     there = np.isfinite(u) & np.isfinite(v)
     if not there.any():
         return np.vstack([np.zeros(len(start)), np.full((5, len(start)), np.nan)])
-    origin_u, origin_v = float(u[there].mean()), float(v[there].mean())
+    # The first pair, not the mean: not even the rounding depends on what comes later.
+    origin_u, origin_v = float(u[there][0]), float(v[there][0])
     u = np.where(there, u - origin_u, 0.0)
     v = np.where(there, v - origin_v, 0.0)
     count, su, sv, uu, uv, vv = (
