@@ -340,6 +340,10 @@ def test_a_robot_of_several_in_one_file_is_calibrated_by_its_namespace(
     one, two = (load_configuration(path, f'robot{i}') for i in (1, 2))
     assert one.signals[0].baseline_mean == pytest.approx(60.0, abs=0.5)
     assert two == load_configuration(recording / 'both.yaml', 'robot2')
+    code, _, err = calibrate('-o', tmp_path / 'x.yaml', of='walk.npz', config='both.yaml')
+    assert code == 2
+    assert 'sections for several robots: /robot1, /robot2; say which one with --namespace' in err
+    assert not (tmp_path / 'x.yaml').exists()
 
 
 def test_ticks_before_the_first_ones_time_count_unless_a_begin_is_given():

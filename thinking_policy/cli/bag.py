@@ -22,7 +22,8 @@ from thinking_policy.cli import bag_exporting, bag_inspecting, bag_lines
 from thinking_policy.cli.bag_places import bag_places
 from thinking_policy.cli.bag_proposing import check_proposal, proposed
 from thinking_policy.cli.progress import showing_progress
-from thinking_policy.cli.robot_files import configuration_of, find_configuration
+from thinking_policy.cli.robot_files import find_configuration
+from thinking_policy.cli.robot_sections import configuration_of
 from thinking_policy.shipped import config_folder
 
 INFO_EXAMPLES = """\b

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from thinking_policy.bags import open_bag
 from thinking_policy.bags.info import inspect_signals
-from thinking_policy.cli.robot_files import configuration_of
+from thinking_policy.cli.robot_sections import configuration_of
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from thinking_policy.cli.calibrated import Calibrated, lines, robot_file, write_
 from thinking_policy.cli.calibration_plot import check_plot, draw
 from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.robot_files import find_configuration
+from thinking_policy.cli.robot_sections import sections_for
 from thinking_policy.cli.stretch import (
     Recorded,
     cut_off,
@@ -92,7 +93,8 @@ def calibrate(
     """
     source = find_configuration(config)
     _check_outputs(recording, output, plot, force)
-    before = load_configuration(source, namespace or None)
+    sections = sections_for(source, namespace)
+    before = load_configuration(source, sections)
     cut = functools.partial(cut_out, begin_s=begin_s, end_s=end_s, episodes=episode or [])
     read = functools.partial(_read, recording, source=source, namespace=namespace)
     whole = read(before)
@@ -109,10 +111,10 @@ def calibrate(
     chosen = cut(whole)
     found = _calibrated(before, ranges, chosen, false_alarms)
     origin = f'{recording.resolve().name}, {chosen.seconds[0]:g} … {chosen.seconds[-1]:g} s'
-    text, comments_kept = robot_file(source, found, origin, namespace)
+    text, comments_kept = robot_file(source, found, origin, sections)
     if plot is not None:
         draw(plot, whole, chosen, found)
-    write_robot_file(output, text, found.after, namespace)
+    write_robot_file(output, text, found.after, sections)
     for line in lines(found):
         print(line)
     print(f'wrote {output}' + (f' and {plot}' if plot else ''))

@@ -96,7 +96,7 @@ def lines(found: Calibrated) -> Iterator[str]:
 
 
 def robot_file(
-    source: Path, found: Calibrated, origin: str, namespace: str = ''
+    source: Path, found: Calibrated, origin: str, namespace: str | None = None
 ) -> tuple[str, bool]:
     """Return the text of the robot file, and whether the comments of the old one are in it.
 
@@ -104,7 +104,7 @@ def robot_file(
         source: The configuration that was given.
         found: What to write.
         origin: Where it comes from, for a comment at the top.
-        namespace: The robot's, where the file has sections for several.
+        namespace: The robot's, where the file has sections for several; None: any.
     """
     text = source.read_text(encoding='utf-8')
     numbers = {
@@ -117,7 +117,7 @@ def robot_file(
     }
     note = f'{_NOTE}{" ".join(origin.split())}\n'
     try:
-        changed = with_signal_numbers(text, numbers, namespace or None)
+        changed = with_signal_numbers(text, numbers, namespace)
         changed = _OLD_NOTE.sub('', changed)
         at = _after_heading(changed)
         return changed[:at] + note + changed[at:], True
@@ -126,7 +126,7 @@ def robot_file(
 
 
 def write_robot_file(
-    path: Path, text: str, expected: SituationConfig, namespace: str = ''
+    path: Path, text: str, expected: SituationConfig, namespace: str | None = None
 ) -> None:
     """Write a robot file; it appears whole or not at all, and says what is expected.
 
@@ -136,15 +136,15 @@ def write_robot_file(
     with whole_file(path) as draft:
         draft.write_text(text, encoding='utf-8')
         # NaN is unlike NaN, but written alike
-        if repr(load_configuration(draft, namespace or None)) != repr(expected):
+        if repr(load_configuration(draft, namespace)) != repr(expected):
             raise ThinkingPolicyError(
                 f'{path}: not written: the numbers could not be put into this file; write '
                 'each signal below `signals:` in the file that --config names'
             )
 
 
-def _plain(source: Path, numbers: Mapping[str, Mapping[str, float]], namespace: str) -> str:
-    parameters: dict[str, Any] = load_parameters(source, namespace or None)
+def _plain(source: Path, numbers: Mapping[str, Mapping[str, float]], namespace: str | None) -> str:
+    parameters: dict[str, Any] = load_parameters(source, namespace)
     for name, settings in numbers.items():
         parameters.setdefault('signals', {}).setdefault(name, {}).update(settings)
     document = {f'/**/{NODE_NAME}': {'ros__parameters': parameters}}

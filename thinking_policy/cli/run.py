@@ -15,8 +15,6 @@ from thinking_policy.cli.plan import DEFAULT_SCENARIO, Plan
 from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.cli.running import carry_out
 
-METADATA = 'metadata.yaml'  # what makes a folder a rosbag2
-
 EXAMPLES = """\b
 Examples:
   thinking-policy run
@@ -107,9 +105,9 @@ def run(
 
 def the_bag(path: Path) -> Path:
     """Return the one bag in a folder of folders, as data sets are often laid; else the path."""
-    if not path.is_dir() or any(path.glob('*.db3*')) or any(path.glob('*.mcap*')):
-        return path
-    found = [file.parent for depth in range(4) for file in path.glob('*/' * depth + METADATA)]
+    from thinking_policy.bags.locating import bags_in
+
+    found = bags_in(path)
     if len(found) != 1 or found[0] == path:
         return path
     print(

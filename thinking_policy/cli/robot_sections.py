@@ -1,0 +1,61 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""Robot files with sections for several robots, told apart by namespace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from thinking_policy import ThinkingPolicyError
+from thinking_policy.situation import (
+    NODE_NAME,
+    SituationConfig,
+    SituationError,
+    load_configuration,
+)
+from thinking_policy.situation.robot_file import is_for_the_node
+from thinking_policy.situation.yaml_file import read_yaml
+
+
+def configuration_of(path: Path, namespace: str = '') -> SituationConfig:
+    """Read a robot file that may have sections for several robots.
+
+    Args:
+        path: The file.
+        namespace: The robot's; empty: the file is for one robot.
+
+    Raises:
+        ThinkingPolicyError: As `sections_for` and `load_configuration`.
+    """
+    return load_configuration(path, sections_for(path, namespace))
+
+
+def sections_for(path: Path, namespace: str = '') -> str | None:
+    """Return the namespace whose sections of a robot file count; None: all that there are.
+
+    Raises:
+        ThinkingPolicyError: Sections of several robots and no namespace; the message names them.
+    """
+    named = _namespaces(path)
+    if namespace.strip('/') and named:
+        return namespace
+    if len(named) > 1:
+        raise ThinkingPolicyError(
+            f'{path}: has sections for several robots: {", ".join(named)}; '
+            'say which one with --namespace'
+        )
+    return None
+
+
+def _namespaces(path: Path) -> list[str]:
+    """Return the namespaces that sections for the node name, without those for any robot."""
+    document = read_yaml(path, SituationError)
+    sections = [str(name) for name in document] if isinstance(document, dict) else []
+    found = []
+    for section in sections:
+        *above, last = section.strip('/').split('/')
+        if not is_for_the_node(section, None) or last == '':
+            continue
+        if above and not any('*' in part for part in above) and last == NODE_NAME:
+            found.append('/' + '/'.join(above))
+    return list(dict.fromkeys(found))
