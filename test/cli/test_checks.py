@@ -151,6 +151,14 @@ def test_extras_are_never_a_failure(monkeypatch):
     assert any("pip install 'thinking_policy[bags]'" in finding.remedy for finding in findings)
 
 
+def test_an_extra_is_found_whatever_its_packages_are_called():
+    pytest.importorskip('faiss')
+    pytest.importorskip('sklearn')
+    (found,) = [f for f in checks.check_extras() if f.check == 'extra experiments']
+    assert found.status == OK
+    assert 'faiss 1.' in found.found
+
+
 def test_doctor_prints_json_lines_and_fails_where_something_failed(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(ros_checks, 'LISTEN_S', 0.0)
     path = tmp_path / 'policy.onnx'

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli.finding import FAIL, NOTE, OK, Finding, one_line, version
-from thinking_policy.cli.remedies import EXTRA_OF, extra_remedy
+from thinking_policy.cli.remedies import DISTRIBUTION_OF, EXTRA_OF, extra_remedy
 from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation import SituationConfig, load_configuration
@@ -92,7 +92,11 @@ def check_extras() -> list[Finding]:
     """Return which optional parts are installed; none of them is needed on a robot."""
     findings = []
     for extra in dict.fromkeys(EXTRA_OF.values()):
-        versions = {module: version(module) for module, of in EXTRA_OF.items() if of == extra}
+        versions = {
+            module: version(DISTRIBUTION_OF.get(module, module))
+            for module, of in EXTRA_OF.items()
+            if of == extra
+        }
         missing = [module for module, version in versions.items() if not version]
         if missing:
             findings.append(

@@ -21,6 +21,9 @@ EXTRA_OF = {
     'sklearn': 'experiments',
 }
 
+# Where a package to install is called otherwise than the module to import.
+DISTRIBUTION_OF = {'faiss': 'faiss-cpu', 'sklearn': 'scikit-learn'}
+
 ROS_REMEDY = (
     'on a machine with ROS 2: source /opt/ros/<distro>/setup.bash and install/setup.bash; '
     'elsewhere: `make setup` in a checkout, then .venv/bin/thinking-policy'
