@@ -170,9 +170,30 @@ def check_free(path: Path, bag: Path, overwrite: bool) -> None:
         return
 
 
+def collect_situations(
+    bag: Bag,
+    config: SituationConfig,
+    replay: Replay,
+    *,
+    name: str = '',
+    progress: Callable[[int], None] | None = None,
+) -> Arrays:
+    """Replay a bag to its end and return what `export_situations` would write.
+
+    Some 450 bytes for a situation of 10 x 7. Arguments as `export_situations` has them.
+    """
+    collected = SituationArrays(config)
+    for situation in replay:
+        collected.add(situation)
+        if progress is not None:
+            progress(replay.played)
+    meta = _meta(bag, config, replay, 1, name)
+    return {**collected.arrays(), 'meta': _as_array(meta)}
+
+
 def _write(path: Path, arrays: Arrays, meta: dict[str, Any]) -> None:
     """Write the file; it appears whole or not at all."""
-    content = {**arrays, 'meta': np.array(json.dumps(meta, allow_nan=False))}
+    content = {**arrays, 'meta': _as_array(meta)}
     with whole_file(path, OutputError) as draft, draft.open('wb') as file:
         np.savez_compressed(file, allow_pickle=False, **content)
 
@@ -240,6 +261,10 @@ def _meta(
         'counters': _jsonable(dataclasses.asdict(replay.counters)),
         'problems': dict(bag.problems),
     }
+
+
+def _as_array(meta: dict[str, Any]) -> NDArray[Any]:
+    return np.array(json.dumps(meta, allow_nan=False))
 
 
 def _jsonable(value: Any) -> Any:

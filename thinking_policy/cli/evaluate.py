@@ -17,6 +17,7 @@ from thinking_policy.cli.scores import print_robustness, print_scores
 
 EXAMPLES = """\b
 Examples:
+  thinking-policy evaluate policy.onnx bags/ --config my_robot.yaml --labels labels.csv
   thinking-policy evaluate policy.onnx held_out.npz
   thinking-policy evaluate policy.onnx held_out/ --robustness --plot figures.png
 """
@@ -29,7 +30,11 @@ def evaluate(
     policy: Annotated[
         Path, typer.Argument(metavar='POLICY', readable=False, help='Policy file (.onnx).')
     ],
-    data: fitting.Data,
+    data: fitting.ManyData,
+    labels: fitting.Labels = None,
+    config: fitting.Config = '',
+    namespace: fitting.Namespace = '',
+    clock: fitting.Clock = 'auto',
     robustness: Annotated[
         bool,
         typer.Option(
@@ -47,26 +52,31 @@ def evaluate(
     At the thresholds of the policy file, without hysteresis. ECE is the expected calibration
     error: |mean probability - share of due rows|, averaged over 15 bins of equal number.
     """
+    from thinking_policy.cli.learning_data import learning_data
     from thinking_policy.policy import PolicyRuntime
     from thinking_policy.training import evaluation
 
     if plot is not None:
-        _check_plot(plot, (policy, data))
+        _check_plot(plot, [path for path in (policy, *data, labels) if path is not None])
     # Loading is what a robot does: a file that it would refuse is refused here.
     manifest = PolicyRuntime.load(policy).manifest
-    predict, learning = evaluation.prepared(policy, manifest, data)
+    ids = [activity.id for activity in manifest.activities]
+    taken = learning_data(data, labels, fitting.configuration(config), namespace, clock, ids)
+    predict, learning = evaluation.prepared(policy, manifest, taken.source, taken.name)
     on = [activity.threshold for activity in manifest.activities]
     found = evaluation.evaluate(predict(*learning.packed()), learning, on)
     missing = evaluation.robustness(predict, learning, on) if robustness else None
     if plot is not None:
         from thinking_policy.training.evaluation_plot import draw_evaluation
 
-        draw_evaluation(plot, found, missing, f'{policy.name} on {data.name}')
+        draw_evaluation(plot, found, missing, f'{policy.name} on {Path(taken.name).name}')
     if as_json:
-        answer = {'policy': str(policy), 'version': manifest.version, 'data': str(data)}
+        answer = {'policy': str(policy), 'version': manifest.version, 'data': taken.name}
         more = {'robustness': missing} if missing else {}
         print(json.dumps({**answer, **found.to_dict(), **more}))
         return
+    for line in taken.lines:
+        print(line)
     print_scores(found, f'{policy.name} (version {manifest.version}) on {len(learning)} rows')
     if missing:
         print_robustness(missing)

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from thinking_policy import ThinkingPolicyError
+from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.cli.scores import print_scores
 
 if TYPE_CHECKING:
     from thinking_policy.training.fit import Progress
+    from thinking_policy.training.learning_files import Source
     from thinking_policy.training.stored_weights import WeightFormat
     from thinking_policy.training.train import Trained
 
@@ -28,6 +30,30 @@ Data = Annotated[
     typer.Argument(
         metavar='DATA', readable=False, help='Learning set: an .npz file or a folder of them.'
     ),
+]
+ManyData = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar='DATA',
+        readable=False,
+        help='Bags, folders of bags, .npz files or folders of these.',
+    ),
+]
+Labels = Annotated[
+    Path | None,
+    typer.Option(
+        metavar='FILE', readable=False, help='Table of labels (.csv, .parquet) of `label`.'
+    ),
+]
+Config = Annotated[
+    str,
+    typer.Option(
+        metavar='FILE', help='For bags: robot file, or the name of a shipped one, such as skab.'
+    ),
+]
+Namespace = Annotated[str, typer.Option(metavar='NAME', help="The robot's namespace in the bags.")]
+Clock = Annotated[
+    str, typer.Option(metavar='WORD', help='Whose time the ticks follow: auto, record, clock.')
 ]
 Output = Annotated[
     Path,
@@ -96,16 +122,28 @@ def stored_as(word: str) -> WeightFormat | None:
     return None
 
 
-def created(data: Path) -> str:
+def configuration(name: str) -> Path | str:
+    """Return the robot file that --config means; empty where none was named."""
+    return name and find_configuration(name)
+
+
+def created(data: Source) -> str:
     """Return the time for a manifest: SOURCE_DATE_EPOCH, or that of the newest situation.
 
     Never the clock: the same data and options give the same bytes.
+
+    Raises:
+        ThinkingPolicyError: SOURCE_DATE_EPOCH is no number of seconds.
     """
     from thinking_policy.training.learning_files import newest_stamp_ns
     from thinking_policy.training.train import CREATED
 
     epoch = os.environ.get('SOURCE_DATE_EPOCH', '')
-    seconds = int(epoch) if epoch.isdigit() else newest_stamp_ns(data) // 10**9
+    if epoch and not epoch.isdigit():
+        raise ThinkingPolicyError(
+            f'SOURCE_DATE_EPOCH: expected seconds since 1970 as a whole number, found {epoch!r}'
+        )
+    seconds = int(epoch) if epoch else newest_stamp_ns(data) // 10**9
     if not 0 < seconds < 2**33:
         return CREATED
     moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)

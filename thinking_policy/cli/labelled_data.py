@@ -1,22 +1,29 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""The recordings that `label` is given: bags, folders of bags, or files of situations."""
+"""Recordings for `label`, `train` and `evaluate`: bags, or situations that were exported."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.bags import Bag, Replay, open_bag, situations_of
+from thinking_policy.bags.export import Arrays, collect_situations
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.recording import Recorder, Recording, load_recording
 from thinking_policy.bags.locating import named_bags
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.bag_inspecting import nothing_readable, without_path
 from thinking_policy.cli.progress import showing_progress
-from thinking_policy.situation import SituationConfig, load_configuration
+from thinking_policy.cli.robot_sections import configuration_of
+from thinking_policy.situation import SituationConfig
+from thinking_policy.training.stored_arrays import read
+
+T = TypeVar('T')
+Tell = Callable[[int], None]
 
 
 @dataclass
@@ -42,7 +49,22 @@ class Sources:
     noticed: dict[str, list[str]] = field(default_factory=dict)
 
     def recordings(self) -> Iterator[Recording]:
-        """Yield one after the other; a broken one is kept in mind and left out.
+        """Yield one after the other, as far as labels need them; as `each` does."""
+        for _, recording in self.each(self._loaded, self._labelling):
+            yield recording
+
+    def situations(self) -> Iterator[tuple[str, Arrays]]:
+        """Yield name and situations of one after the other, as `bag situations` writes them."""
+        yield from self.each(lambda _, path: read(path), self._collected)
+
+    def each(
+        self, load: Callable[[str, Path], T], replay: Callable[[str, Bag, Replay, Tell], T]
+    ) -> Iterator[tuple[str, T]]:
+        """Yield name and content of one recording after the other; a broken one is left out.
+
+        Args:
+            load: Reads an exported file, given its name and path.
+            replay: Plays a bag to its end, given its name, and tells how many messages it played.
 
         Raises:
             ThinkingPolicyError: None could be read; with all the reasons.
@@ -51,9 +73,9 @@ class Sources:
             many = f' ({number} of {len(self.paths)})' if len(self.paths) > 1 else ''
             try:
                 if self.config is None:
-                    yield self._loaded(name, path)
+                    yield name, load(name, path)
                 else:
-                    yield self._replayed(name, path, self.config, f'{name}{many}')
+                    yield name, self._played(name, path, self.config, f'{name}{many}', replay)
             except ThinkingPolicyError as error:
                 if len(self.paths) == 1:
                     raise
@@ -72,7 +94,7 @@ class Sources:
         if self.broken:
             yield ''
             many = '' if len(self.broken) == 1 else 's'
-            yield f'not labelled, since not readable: {len(self.broken):,} recording{many}'
+            yield f'left out, since not readable: {len(self.broken):,} recording{many}'
         yield from bag_lines.left_alone(self.broken)
 
     def _loaded(self, name: str, path: Path) -> Recording:
@@ -84,7 +106,27 @@ class Sources:
             )
         return recording
 
-    def _replayed(self, name: str, path: Path, config: SituationConfig, what: str) -> Recording:
+    def _labelling(self, name: str, bag: Bag, replay: Replay, tell: Tell) -> Recording:
+        assert self.config is not None
+        recorder = Recorder(self.config)
+        for situation in replay:
+            recorder.add(situation)
+            tell(replay.played)
+        start = bag.start_ns if replay.clock == 'record' else None
+        return recorder.recording(name, start or None)
+
+    def _collected(self, name: str, bag: Bag, replay: Replay, tell: Tell) -> Arrays:
+        assert self.config is not None
+        return collect_situations(bag, self.config, replay, name=name, progress=tell)
+
+    def _played(
+        self,
+        name: str,
+        path: Path,
+        config: SituationConfig,
+        what: str,
+        play: Callable[[str, Bag, Replay, Tell], T],
+    ) -> T:
         with open_bag(path) as bag:
             replay = situations_of(bag, config, clock=self.clock, namespace=self.namespace)
             feeds = {
@@ -92,15 +134,11 @@ class Sources:
                 for feed in replay.feeds
                 if feed.source and not feed.problem
             }
-            recorder = Recorder(config)
             with showing_progress(what, sum(feeds.values())) as progress:
-                for situation in replay:
-                    recorder.add(situation)
-                    progress(replay.played)
-            for what in _oddities(bag, replay):
-                self.noticed.setdefault(what, []).append(name)
-            start = bag.start_ns if replay.clock == 'record' else None
-            return recorder.recording(name, start or None)
+                content = play(name, bag, replay, progress)
+            for oddity in _oddities(bag, replay):
+                self.noticed.setdefault(oddity, []).append(name)
+            return content
 
 
 def _oddities(bag: Bag, replay: Replay) -> Iterator[str]:
@@ -146,7 +184,7 @@ def find_sources(data: Sequence[Path], config: Path | str, namespace: str, clock
         return _exported(exported)
     if not config:
         raise ThinkingPolicyError('--config is missing: which signals do the bags hold?')
-    configuration = load_configuration(Path(config))
+    configuration = configuration_of(Path(config), namespace)
     return Sources(named_bags(data), configuration.names, configuration, namespace, clock)
 
 

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,8 +15,13 @@ from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli import fitting
 from thinking_policy.shipped import config_folder
 
+if TYPE_CHECKING:
+    from thinking_policy.cli.learning_data import LearningData
+    from thinking_policy.training.learning_set import LearningSet
+
 EXAMPLES = """\b
 Examples:
+  thinking-policy train bags/ --config my_robot.yaml --labels labels.csv -o policy.onnx
   thinking-policy train walks/ -o policy.onnx --activities my_thinking.yaml
   thinking-policy train walks.npz -o big.onnx --recipe reference --steps 800
   thinking-policy distil big.onnx walks.npz -o policy.onnx
@@ -25,7 +32,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 
 @app.command(epilog=EXAMPLES, no_args_is_help=True)
 def train(
-    data: fitting.Data,
+    data: fitting.ManyData,
     output: fitting.Output,
     recipe: Annotated[
         str,
@@ -37,6 +44,10 @@ def train(
             metavar='FILE', readable=False, help='Kinds of thinking (default: the shipped list).'
         ),
     ] = None,
+    labels: fitting.Labels = None,
+    config: fitting.Config = '',
+    namespace: fitting.Namespace = '',
+    clock: fitting.Clock = 'auto',
     seed: fitting.Seed = 0,
     steps: fitting.Steps = 0,
     batch: Annotated[int, typer.Option(min=0, help="Rows per step; 0: the recipe's own.")] = 0,
@@ -75,12 +86,14 @@ def train(
 ) -> None:
     """Make a policy file from labelled situations.
 
-    DATA is what `bag situations` writes, with two more arrays: labels [N, G] and the ids
-    activities [G]. Whole episodes are set aside for choosing thresholds and for measuring. The
-    same data and options give the same bytes. Ctrl-C keeps the state; the same command goes on.
+    DATA are bags, or what `bag situations` writes, with the table of labels that `label` writes
+    (--labels); or .npz files with two more arrays: labels [N, G] and the ids activities [G].
+    Whole episodes are set aside for choosing thresholds and for measuring; separate bags are
+    separate episodes. The same data and options give the same bytes. Ctrl-C keeps the state; the
+    same command goes on.
     """
+    from thinking_policy.cli.learning_data import learning_data
     from thinking_policy.policy import load_activities, read_manifest
-    from thinking_policy.training import learning_files
     from thinking_policy.training.evaluation import check_fit
     from thinking_policy.training.networks import RobotPolicy
     from thinking_policy.training.recipe import RECIPES
@@ -95,19 +108,15 @@ def train(
     if recipe not in RECIPES:
         raise ThinkingPolicyError(f'--recipe: expected one of {list(RECIPES)}, found {recipe!r}')
     activities = activities or config_folder() / 'thinking.yaml'
-    read = [path for path in (data, activities, parent) if path is not None]
+    read = [path for path in (*data, labels, activities, parent) if path is not None]
     checkpoint = fitting.checkpoint_of(output, checkpoint, read)
     listed = load_activities(activities)
-    learning = learning_files.load_learning_set(
-        data,
-        taxonomy=[activity.id for activity in listed],
-        vocabulary=_codes(events, data) or None,
-    )
-    learning.check_classes(str(data))
+    found = learning_data(data, labels, fitting.configuration(config), namespace, clock)
+    learning = _learning(found, [activity.id for activity in listed], events)
     version = ''
     if parent is not None:
         replaced = read_manifest(parent)
-        check_fit(replaced, learning, str(parent), str(data))
+        check_fit(replaced, learning, str(parent), found.name)
         version = replaced.version
     plan = Plan(
         recipe,
@@ -115,9 +124,10 @@ def train(
         width or RobotPolicy.WIDTH,
         fitting.stored_as(weights),
         false_activation,
-        robot or data.stem,
+        robot or data[0].stem,
         version,
-        fitting.created(data),
+        fitting.created(found.source),
+        sources=found.origin,
     )
     parts = split(learning, validation, test, seed)
     used = chosen_activities(listed, learning)
@@ -130,10 +140,31 @@ def train(
         fresh,
         'preparing',
     )
+    for line in found.lines:
+        print(line)
     fitting.print_trained(output, trained, [a.id for a in listed if a not in used])
 
 
-def _codes(words: str, data: Path) -> tuple[str, ...]:
+def _learning(data: LearningData, taxonomy: Sequence[str], events: str) -> LearningSet:
+    """Return what is learned from.
+
+    Raises:
+        ThinkingPolicyError: As `load_learning_set`; or an activity has an empty class.
+    """
+    from thinking_policy.training.learning_files import load_learning_set
+
+    learning = load_learning_set(
+        data.source, taxonomy=taxonomy, vocabulary=_codes(events, data) or None
+    )
+    if events == 'none':
+        learning = dataclasses.replace(learning, events=None)
+    if data.origin:  # a rule that never held is no fault of the data
+        learning = learning.without_unused(data.name)
+    learning.check_classes(data.name)
+    return learning
+
+
+def _codes(words: str, data: LearningData) -> tuple[str, ...]:
     """Return the event codes to read; none where the data bring packed events.
 
     Raises:
@@ -143,7 +174,7 @@ def _codes(words: str, data: Path) -> tuple[str, ...]:
 
     if words == 'none':
         return ()
-    found = exported_codes(data)
+    found = exported_codes(data.source)
     if words == 'all':
         return found
     codes = tuple(word.strip() for word in words.split(','))
@@ -155,6 +186,7 @@ def _codes(words: str, data: Path) -> tuple[str, ...]:
     unknown = [code for code in codes if found and code not in found]
     if unknown:
         raise ThinkingPolicyError(
-            f'--events: {unknown} never occur in {data}, which has {list(found)}; leave them out'
+            f'--events: {unknown} never occur in {data.name}, which has {list(found)}; '
+            'leave them out'
         )
     return codes

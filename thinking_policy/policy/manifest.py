@@ -56,6 +56,7 @@ class Manifest:
         metrics: Figures on held-out data, by name.
         parent: Version of the policy that this one was trained from; empty: none.
         created: ISO 8601 time.
+        sources: Recordings by name and table of labels by hash; empty: not known.
         schema_version: Version of this list of fields.
     """
 
@@ -77,6 +78,7 @@ class Manifest:
     metrics: Mapping[str, float] = field(default_factory=dict)
     parent: str = ''
     created: str = ''
+    sources: tuple[str, ...] = ()
     schema_version: int = SCHEMA_VERSION
 
     @property
@@ -120,9 +122,10 @@ def manifest_from_json(text: str, source: str) -> Manifest:
 
 
 def _dump(manifest: Manifest) -> str:
-    return json.dumps(
-        dataclasses.asdict(manifest), sort_keys=True, separators=(',', ':'), ensure_ascii=False
-    )
+    fields = dataclasses.asdict(manifest)
+    if not manifest.sources:  # so that files that are older than it keep their version
+        del fields['sources']
+    return json.dumps(fields, sort_keys=True, separators=(',', ':'), ensure_ascii=False)
 
 
 def _read(values: Any, where: str) -> Manifest:

@@ -17,7 +17,7 @@ from thinking_policy.policy.activities import ThinkingActivity
 from thinking_policy.policy.manifest import Manifest
 from thinking_policy.training.errors import LearningError
 from thinking_policy.training.export import Predict, predictor
-from thinking_policy.training.learning_files import load_learning_set
+from thinking_policy.training.learning_files import Source, load_learning_set
 from thinking_policy.training.learning_set import LearningSet
 from thinking_policy.training.metrics import (
     Confusion,
@@ -191,13 +191,16 @@ def robustness(
     }
 
 
-def prepared(policy: Path, manifest: Manifest, data: Path) -> tuple[Predict, LearningSet]:
+def prepared(
+    policy: Path, manifest: Manifest, data: Source, name: str
+) -> tuple[Predict, LearningSet]:
     """Return what a policy says, and labelled situations as it takes them.
 
     Args:
         policy: Policy file.
         manifest: What it says about itself.
         data: Learning set.
+        name: What errors call it.
 
     Raises:
         LearningError: The data can't be read, or don't fit the policy; says which.
@@ -208,7 +211,7 @@ def prepared(policy: Path, manifest: Manifest, data: Path) -> tuple[Predict, Lea
         vocabulary=manifest.event_vocabulary or None,
         recent_events=manifest.recent_events,
     )
-    check_fit(manifest, learning, str(policy), str(data))
+    check_fit(manifest, learning, str(policy), name)
     return predictor(policy.read_bytes()), aligned(learning, manifest.activities)
 
 

@@ -20,9 +20,9 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,13 +38,25 @@ from thinking_policy.training.learning_set import (
 )
 from thinking_policy.training.stored_arrays import Arrays, flags, numbers, opened, read, require
 from thinking_policy.training.stored_events import PACKED, stored_events
+from thinking_policy.whole_file import whole_file
 
 RECENT_EVENTS = EventConfig().recent
 _LARGEST = 10.0  # where situations are clipped
 
 
+class Stored(NamedTuple):
+    """Situations that are in memory already: what errors call them, and their arrays."""
+
+    name: Path
+    arrays: Arrays
+
+
+Source = Path | Sequence[Stored]
+"""Where a learning set is: an .npz file, a folder of them, or in memory."""
+
+
 def load_learning_set(
-    path: Path,
+    source: Source,
     *,
     taxonomy: Sequence[str] | None = None,
     vocabulary: Sequence[str] | None = None,
@@ -54,7 +66,7 @@ def load_learning_set(
     """Read a learning set.
 
     Args:
-        path: An .npz file, or a folder of them with the same signals and activities.
+        source: Each file or entry has the same signals and activities.
         taxonomy: Ids that labels may have; their order becomes that of the set. None: any.
         vocabulary: Event codes to pack from exported events; None: those of events that are
             packed already, if there are any.
@@ -66,10 +78,10 @@ def load_learning_set(
         LearningError: File, array and row, what was expected and found, what to do.
     """
     parts: list[LearningSet] = []
-    for file in learning_files(path):
-        part = _load(file, taxonomy, vocabulary, recent_events, unlabelled)
+    for name, arrays in _stored(source):
+        part = _learning_set(name, arrays, taxonomy, vocabulary, recent_events, unlabelled)
         if parts:
-            _compare(parts[0], part, file)
+            _compare(parts[0], part, name)
         parts.append(part)
     return concatenate(parts)
 
@@ -88,28 +100,24 @@ def learning_files(path: Path) -> list[Path]:
     return files
 
 
-def exported_codes(path: Path) -> tuple[str, ...]:
+def exported_codes(source: Source) -> tuple[str, ...]:
     """Return the codes of all exported events, the most frequent first.
 
     Raises:
         LearningError: A file can't be read.
     """
     counts: dict[str, int] = {}
-    for file in learning_files(path):
-        with opened(file) as arrays:
-            found = arrays['event_code'] if 'event_code' in arrays.files else []
+    for _, found in _columns(source, 'event_code'):
         codes, count = np.unique(found, return_counts=True)
         for code, times in zip(codes, count, strict=True):
             counts[str(code)] = counts.get(str(code), 0) + int(times)
     return tuple(sorted(counts, key=lambda code: (-counts[code], code)))
 
 
-def newest_stamp_ns(path: Path) -> int:
+def newest_stamp_ns(source: Source) -> int:
     """Return the time of the newest situation, nanoseconds; 0 where no file says times."""
     newest = 0
-    for file in learning_files(path):
-        with opened(file) as arrays:
-            stamps = arrays['stamp_ns'] if 'stamp_ns' in arrays.files else np.zeros(0, np.int64)
+    for file, stamps in _columns(source, 'stamp_ns'):
         if stamps.dtype.kind not in 'iu' or stamps.ndim != 1:
             raise LearningError(
                 f'{file}: stamp_ns: expected whole numbers [N], found {stamps.dtype} '
@@ -137,27 +145,37 @@ def save_learning_set(path: Path, learning: LearningSet) -> None:
     }
     if learning.events:
         arrays['vocabulary'] = np.array(learning.vocabulary, np.str_)
-    partial = path.with_name(f'.{path.name}.partial')
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with partial.open('wb') as file:
-                np.savez_compressed(file, allow_pickle=False, **arrays)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-    except OSError as error:
-        raise LearningError(f'{path}: cannot be written: {error.strerror or error}') from error
+    with whole_file(path, LearningError) as draft, draft.open('wb') as file:
+        np.savez_compressed(file, allow_pickle=False, **arrays)
 
 
-def _load(
+def _stored(source: Source) -> Iterator[Stored]:
+    """Yield what a source holds; a file is read when it is its turn."""
+    if isinstance(source, Path):
+        yield from (Stored(file, read(file)) for file in learning_files(source))
+    else:
+        yield from source
+
+
+def _columns(source: Source, name: str) -> Iterator[tuple[Path, NDArray[Any]]]:
+    """Yield one array of each file or entry that has it; nothing else is read."""
+    if isinstance(source, Path):
+        for path in learning_files(source):
+            with opened(path) as file:
+                if name in file.files:
+                    yield path, file[name]
+    else:
+        yield from ((entry.name, entry.arrays[name]) for entry in source if name in entry.arrays)
+
+
+def _learning_set(
     path: Path,
+    arrays: Arrays,
     taxonomy: Sequence[str] | None,
     vocabulary: Sequence[str] | None,
     recent_events: int,
     unlabelled: bool,
 ) -> LearningSet:
-    arrays = read(path)
     require(arrays, ('window', 'valid', 'signals', 'episode', 'meta'), path)
     tick_period_s, signals, events = _meta(arrays, path)
     valid = flags(arrays, 'valid', path)
@@ -167,6 +185,8 @@ def _load(
             f'{path}: expected window and valid [N, T, {len(signals)}], found {window.shape} and '
             f'{valid.shape}'
         )
+    if arrays['episode'].dtype.kind == 'f' and not np.isfinite(arrays['episode']).all():
+        raise LearningError(f'{path}: episode: NaN or infinite; number them, or name them')
     # What is not valid says nothing, whatever a tool left there.
     window = np.where(valid, window, np.float32(0))
     labels, weight, activities = _labels(arrays, path, taxonomy, unlabelled)

@@ -144,6 +144,28 @@ class LearningSet:
             events=self.events.take(rows) if self.events else None,
         )
 
+    def without_unused(self, source: str) -> LearningSet:
+        """Return the set without the activities that no row calls for.
+
+        Args:
+            source: File named in errors.
+
+        Raises:
+            LearningError: None is left.
+        """
+        due = np.flatnonzero(((self.labels >= 0.5) & (self.weight > 0)).any(axis=0))
+        if not len(due):
+            raise LearningError(
+                f'{source}: no row calls for any of {list(self.activities)}: there is nothing to '
+                'learn; look at the labels'
+            )
+        return dataclasses.replace(
+            self,
+            labels=self.labels[:, due],
+            weight=self.weight[:, due],
+            activities=tuple(self.activities[column] for column in due),
+        )
+
     def inputs(self, rows: Rows = slice(None)) -> list[Tensor]:
         """Return the input tensors of some rows, packed as the network takes them."""
         return [torch.from_numpy(np.ascontiguousarray(array)) for array in self.packed(rows)]

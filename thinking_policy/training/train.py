@@ -63,6 +63,7 @@ class Plan:
         parent: Version of the policy that this one comes from; empty: none.
         created: ISO 8601 time for the manifest.
         training: Further numbers for the manifest.
+        sources: What the rows were made of, for the manifest.
     """
 
     network: str
@@ -74,6 +75,7 @@ class Plan:
     parent: str = ''
     created: str = CREATED
     training: Mapping[str, float] = field(default_factory=dict)
+    sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -206,6 +208,7 @@ def _manifest(
         },
         metrics=evaluation.figures(),
         parent=plan.parent,
+        sources=plan.sources,
         created=plan.created,
     )
 

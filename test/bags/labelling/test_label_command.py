@@ -126,7 +126,7 @@ def test_a_broken_bag_is_left_out_and_named(walk, tmp_path, capsys):
     common = '--config', './robot.yaml', '--rules', 'rules.yaml', '-o', 'labels.csv'
     assert label('bags', *common) == 0
     said = capsys.readouterr().out
-    assert 'not labelled, since not readable: 1 recording' in said
+    assert 'left out, since not readable: 1 recording' in said
     assert 'a Git LFS pointer' in said
     (tmp_path / 'bad').mkdir()
     for name in 'ab':
