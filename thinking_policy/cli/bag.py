@@ -18,7 +18,7 @@ from thinking_policy.bags.export import export_situations
 from thinking_policy.bags.from_csv import STORAGES, CsvReport, bag_from_csv
 from thinking_policy.bags.locating import named_bags
 from thinking_policy.bags.lockstep import CLOCKS
-from thinking_policy.cli import bag_exporting, bag_inspecting, bag_lines
+from thinking_policy.cli import bag_exporting, bag_inspecting, bag_lines, replay_policy
 from thinking_policy.cli.bag_places import bag_places
 from thinking_policy.cli.bag_proposing import check_proposal, proposed
 from thinking_policy.cli.progress import showing_progress
@@ -52,6 +52,7 @@ app = typer.Typer(
     no_args_is_help=True,
     help='Look into bags, turn tables into bags, export tensors.',
 )
+app.command('replay-policy', epilog=replay_policy.EXAMPLES)(replay_policy.replay_policy)
 
 BagPaths = Annotated[
     list[Path],

@@ -32,6 +32,7 @@ from thinking_policy.policy.novelty import (
 )
 from thinking_policy.policy.runtime import Inference, PolicyRuntime
 from thinking_policy.policy.signature import sign_file, signature_path, verify_file, write_key_pair
+from thinking_policy.policy.thinker import Thinker, ThinkingSettings, thinking_settings
 
 __all__ = [
     'DEFAULT_HOLD_S',
@@ -48,7 +49,9 @@ __all__ = [
     'NoveltyHold',
     'PolicyError',
     'PolicyRuntime',
+    'Thinker',
     'ThinkingActivity',
+    'ThinkingSettings',
     'baseline_of',
     'default_baseline',
     'fewest_ticks',
@@ -59,6 +62,7 @@ __all__ = [
     'read_manifest',
     'sign_file',
     'signature_path',
+    'thinking_settings',
     'verify_file',
     'with_baseline',
     'with_thresholds',

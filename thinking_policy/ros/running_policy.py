@@ -6,24 +6,16 @@ from __future__ import annotations
 
 import collections
 import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from thinking_policy.policy import (
-    ActivationFilter,
-    Inference,
-    NoveltyHold,
-    PolicyRuntime,
-    baseline_of,
-)
+from thinking_policy.policy import Inference, PolicyRuntime, Thinker, baseline_of
+from thinking_policy.policy.thinker import Thresholds, alike
 from thinking_policy.ros.node_options import NodeOptions
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation import Situation, SituationConfig
 
 TIMES_KEPT = 600  # ticks whose inference time the percentiles are over
-
-Thresholds = Mapping[str, tuple[float, float]]
 
 
 class RunningPolicy:
@@ -43,17 +35,11 @@ class RunningPolicy:
         )
         self.config = config
         self.activities = self.runtime.manifest.activities
-        self.ids = tuple(activity.id for activity in self.activities)
-        self.remarks = _alike(self.runtime.warnings)
+        self.remarks = alike(self.runtime.warnings)
         self.inferences = 0
-        self._hold = NoveltyHold(config.window_length)
         self._times: collections.deque[float] = collections.deque(maxlen=TIMES_KEPT)
-        own = self.own_thresholds()
-        self._filter = ActivationFilter(
-            [own[name][0] for name in self.ids],
-            [own[name][1] for name in self.ids],
-            options.minimum_hold_s,
-        )
+        self._thinker = Thinker(self.runtime, config.window_length, options.minimum_hold_s)
+        self.ids = self._thinker.ids
 
     @property
     def version(self) -> str:
@@ -66,11 +52,7 @@ class RunningPolicy:
 
     def set_thresholds(self, thresholds: Thresholds, minimum_hold_s: float) -> None:
         """Let other thresholds and another hold be in force from the next tick on."""
-        self._filter.configure(
-            [thresholds[name][0] for name in self.ids],
-            [thresholds[name][1] for name in self.ids],
-            minimum_hold_s,
-        )
+        self._thinker.set_thresholds(thresholds, minimum_hold_s)
 
     def set_baseline(self, config: SituationConfig) -> None:
         """Let what is normal be what a configuration with the same signals says."""
@@ -85,13 +67,10 @@ class RunningPolicy:
         Raises:
             PolicyError: The inference failed.
         """
-        inference = self.runtime.infer(situation)
+        inference, active = self._thinker.think(situation)
         self._times.append(inference.inference_time_s)
         self.inferences += 1
-        novelty = self._hold.update(inference.novelty, situation.episode)
-        return inference._replace(novelty=novelty), self._filter.update(
-            inference.probability, situation.stamp_ns, situation.episode
-        )
+        return inference, active
 
     def times_ms(self) -> tuple[float, float]:
         """Return p50 and p99 of the last inferences in milliseconds; NaN before the first."""
@@ -107,12 +86,3 @@ def policy_path(options: NodeOptions) -> Path:
     if options.policy_path:
         return Path(options.policy_path).expanduser()
     return config_folder() / 'policy.onnx'
-
-
-def _alike(warnings: Sequence[str]) -> tuple[str, ...]:
-    """Return warnings of the form `signal: what` with the signals of the same in one line."""
-    signals: dict[str, list[str]] = {}
-    for warning in warnings:
-        signal, _, what = warning.partition(': ')
-        signals.setdefault(what, []).append(signal)
-    return tuple(f'{", ".join(names)}: {what}' for what, names in signals.items())

@@ -15,13 +15,13 @@ from rclpy.exceptions import InvalidParameterValueException
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from thinking_policy.policy.thinker import SHARE, disorder, thresholds_of
 from thinking_policy.ros.declaring import descriptor, unknown_names
 from thinking_policy.situation.checked_values import check_value
 from thinking_policy.situation.errors import SituationError
 
 PREFIX = 'thresholds.'
 _WORDS = ('on', 'off')
-_RANGE = {'low': 0.0, 'high': 1.0}
 _MEANINGS = {'on': 'becomes active', 'off': 'may end'}
 
 
@@ -69,14 +69,12 @@ class ThresholdParameters:
 
     def _declare(self, activity: str, own: tuple[float, float]) -> None:
         names = [f'{PREFIX}{activity}.{word}' for word in _WORDS]
-        on = check_value(names[0], self._given.get(names[0], own[0]), float, _RANGE)
-        off = self._given.get(names[1], max(0.0, on - (own[0] - own[1])))
-        off = check_value(names[1], off, float, _RANGE)
-        if off > on:
-            raise SituationError(_disorder(activity, on, off))
+        on, off = thresholds_of(
+            f'{PREFIX}{activity}', own, self._given.get(names[0]), self._given.get(names[1])
+        )
         for name, word, value in zip(names, _WORDS, (on, off), strict=True):
             meta = {
-                **_RANGE,
+                **SHARE,
                 'text': f'probability at which {activity} {_MEANINGS[word]}',
                 'dynamic': True,
             }
@@ -106,7 +104,7 @@ class ThresholdParameters:
         changes = {p.name: p.value for p in parameters if p.name.startswith(PREFIX)}
         try:
             for name, value in changes.items():
-                check_value(name, value, float, _RANGE)
+                check_value(name, value, float, SHARE)
             for activity in {name.split('.')[1] for name in changes}:
                 self._check_order(activity, changes)
         except SituationError as error:
@@ -119,8 +117,4 @@ class ThresholdParameters:
             return  # they are being declared
         on, off = (changes.get(name, self._node.get_parameter(name).value) for name in names)
         if off > on:
-            raise SituationError(_disorder(activity, on, off))
-
-
-def _disorder(activity: str, on: float, off: float) -> str:
-    return f'{PREFIX}{activity}: expected off <= on, found on {on} and off {off}'
+            raise SituationError(disorder(f'{PREFIX}{activity}', on, off))

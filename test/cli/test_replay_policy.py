@@ -1,0 +1,282 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""A policy over a recording without ROS: the node's answers, as spans, table and picture."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from thinking_policy.cli.main import main
+from thinking_policy.cli.timeline import Timeline
+from thinking_policy.policy import Inference, thinking_settings
+from thinking_policy.policy.activities import ThinkingActivity
+from thinking_policy.policy.thinker import HOLD_S, NOVELTY
+from thinking_policy.ros.node_options import NodeOptions
+from thinking_policy.ros.running_policy import RunningPolicy
+from thinking_policy.situation import (
+    SignalConfig,
+    Situation,
+    SituationConfig,
+    SituationError,
+    load_configuration,
+)
+
+pytest.importorskip('rosbags')
+onnx = pytest.importorskip('onnx')
+
+START, SECONDS = 1_700_000_000, 60
+ROBOT = """\
+/**/thinking_policy:
+  ros__parameters:
+    tick_period_s: 1.0
+    window_length: 4
+    signal_names: [heat, dust]
+    signals:
+      heat: {topic: heat, type: std_msgs/msg/Float32, field: data, unit: degC,
+             nominal_low: 0.0, nominal_high: 100.0, baseline_mean: 40.0, baseline_spread: 10.0}
+      dust: {topic: '', unit: g, nominal_low: 0.0, nominal_high: 1.0}
+    %s
+"""
+MAP = """\
+time: {column: t, format: s}
+columns:
+  heat: {topic: /heat, type: std_msgs/msg/Float32, field: data}
+"""
+
+
+def write_policy(path):
+    """Write a policy whose hazard is half the scaled newest heat; trend is always 0.25."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    from thinking_policy.policy import Manifest, ManifestSignal
+    from thinking_policy.policy.manifest import METADATA_KEY
+    from thinking_policy.policy.model_file import parse_model_file
+    from thinking_policy.policy.packing import input_specs
+
+    specs = input_specs(4, 2, 0, 0)
+    weights = np.zeros((16, 2), np.float32)
+    weights[6, 0] = 0.5  # the newest of four samples of the first of two signals
+    graph = helper.make_graph(
+        [
+            helper.make_node('Gemm', ['signals', 'weights', 'offsets'], ['sums']),
+            helper.make_node('Clip', ['sums', 'zero', 'one'], ['probability']),
+        ],
+        'half',
+        [helper.make_tensor_value_info('signals', TensorProto.FLOAT, ['batch', 16])],
+        [helper.make_tensor_value_info('probability', TensorProto.FLOAT, ['batch', 2])],
+        [
+            numpy_helper.from_array(weights, 'weights'),
+            numpy_helper.from_array(np.array([0.0, 0.25], np.float32), 'offsets'),
+            numpy_helper.from_array(np.float32(0.0), 'zero'),
+            numpy_helper.from_array(np.float32(1.0), 'one'),
+        ],
+    )
+    manifest = Manifest(
+        robot='test',
+        signals=tuple(ManifestSignal(n, u, 0.0, h, 1.0) for n, u, h in
+                      (('heat', 'degC', 100.0), ('dust', 'g', 1.0))),
+        window_length=4,
+        tick_period_s=1.0,
+        activities=(
+            ThinkingActivity('hazard', 'Hazard', 'Think of harm.', 0.4, 0.3),
+            ThinkingActivity('trend', 'Trend', 'Think of the trend.', 0.5, 0.4),
+        ),
+        inputs=specs,
+        opset=17,
+        ir_version=8,
+    )  # fmt: skip
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', 17)])
+    model.ir_version = 8
+    digest = parse_model_file(model.SerializeToString(), str(path)).graph_sha256
+    manifest = dataclasses.replace(manifest, graph_sha256=digest)
+    helper.set_model_props(model, {METADATA_KEY: manifest.to_json()})
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.fixture(scope='module')
+def folder(tmp_path_factory):
+    """Return a folder with a policy, robot files and a bag that is hot from 20 s to 30 s."""
+    folder = tmp_path_factory.mktemp('replay')
+    heat = [90.0 if 20 <= i < 30 else 40.0 + i % 3 for i in range(SECONDS)]
+    (folder / 'walk.csv').write_text(
+        '\n'.join(['t,heat', *(f'{START + i},{value}' for i, value in enumerate(heat))])
+    )
+    (folder / 'map.yaml').write_text(MAP)
+    (folder / 'robot.yaml').write_text(ROBOT % '')
+    write_policy(folder / 'policy.onnx')
+    words = ['--map', f'{folder}/map.yaml', '-o', f'{folder}/walk']
+    assert main(['bag', 'from-csv', f'{folder}/walk.csv', *words]) == 0
+    return folder
+
+
+@pytest.fixture
+def replay(folder, capsys):
+    """Return a function that replays the policy → (exit code, stdout, stderr)."""
+
+    def run(*words, bag='walk', robot='robot.yaml'):
+        capsys.readouterr()
+        command = ['bag', 'replay-policy', f'{folder}/policy.onnx', f'{folder}/{bag}']
+        code = main([*command, '--config', f'{folder}/{robot}', *map(str, words)])
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+def test_every_tick_is_what_the_node_says_bit_for_bit(folder, replay, tmp_path):
+    from thinking_policy.bags import open_bag, situations_of
+
+    assert replay('--csv', tmp_path / 'walk.csv')[0] == 0
+    config = load_configuration(folder / 'robot.yaml')
+    node = RunningPolicy(NodeOptions(policy_path=str(folder / 'policy.onnx')), config)
+    with (
+        open_bag(folder / 'walk') as bag,
+        (tmp_path / 'walk.csv').open(newline='') as file,
+    ):
+        rows = list(csv.DictReader(file))
+        for row, situation in zip(rows, situations_of(bag, config), strict=True):
+            inference, active = node.think(situation)
+            seconds, fraction = row['time'].split('.')
+            assert int(seconds) * 10**9 + int(fraction) == situation.stamp_ns
+            probability = [float(np.float32(row[f'probability.{name}'])) for name in node.ids]
+            assert probability == inference.probability.tolist()
+            assert [row[f'active.{name}'] == '1' for name in node.ids] == active.tolist()
+            assert float(row['novelty']) == inference.novelty
+            assert row['signal.heat'] == repr(situation.readings[0].value)
+            assert row['signal.dust'] == ''
+    assert len(rows) == SECONDS
+
+
+def test_the_timeline_says_from_when_to_when(replay):
+    code, out, _ = replay()
+    assert code == 0
+    lines = [' '.join(line.split()) for line in out.splitlines()]
+    assert lines[0] == 'walk: 60 ticks of 1 s, 1 episode'
+    assert 'hazard 0.40/0.30 16.7% 1 0.450 20.0 s' in lines
+    assert 'trend 0.50/0.40 0.0% 0 0.250 0.0 s' in lines
+    wall = '2023-11-14 22:13:40 to 22:13:49'
+    assert f'20.0 s 29.0 s {wall} hazard 0.450 20.0 s' in lines
+    # Four samples of the window: 20 s to 29 s and what is held after the window is normal again.
+    assert any(line.endswith('(novelty) 5.0 23.0 s') for line in lines)
+
+
+def test_the_robot_file_decides_thresholds_hold_and_novelty_as_for_a_node(folder, replay):
+    more = """thresholds: {hazard: {on: 0.2, off: 0.1}}
+    minimum_hold_s: 5
+    novelty_threshold: 50.0"""
+    (folder / 'other.yaml').write_text(ROBOT % more)
+    code, out, _ = replay('--json', robot='other.yaml')
+    assert code == 0
+    found = json.loads(out)
+    assert found['thresholds']['hazard'] == {'on': 0.2, 'off': 0.1}
+    assert found['minimum_hold_s'] == 5.0
+    assert found['spans']['novelty'] == []
+    (span,) = found['spans']['hazard']
+    assert (span['start_ns'], span['ticks']) == (START * 10**9, SECONDS)
+    assert found['ticks']['signals']['dust'] == [None] * SECONDS
+
+
+def test_the_picture_is_drawn(replay, tmp_path):
+    pytest.importorskip('matplotlib')
+    path = tmp_path / 'walk.png'
+    assert replay('--plot', path)[0] == 0
+    assert path.read_bytes().startswith(b'\x89PNG')
+    code, _, err = replay('--plot', path)
+    assert code == 2
+    assert 'exists already' in err
+    assert replay('--plot', path, '--force')[0] == 0
+
+
+@pytest.mark.parametrize(('more', 'expected'), [
+    ('thresholds: {hazard: {on: 2.0}}', 'thresholds.hazard.on: expected a number in 0.0...1.0'),
+    ('thresholds: {hazard: {on: 0.2, off: 0.3}}', 'expected off <= on, found on 0.2 and off 0.3'),
+    ('minimum_hold_s: -1.0', 'minimum_hold_s: expected a number in 0.0...3600.0, found -1.0'),
+    ('thresholds: {hazard: 0.2}', 'thresholds.hazard: expected on and off, found 0.2'),
+])  # fmt: skip
+def test_settings_that_a_node_would_refuse_are_refused(more, expected, folder, replay):
+    (folder / 'wrong.yaml').write_text(ROBOT % more)
+    code, _, err = replay(robot='wrong.yaml')
+    assert code == 2
+    assert expected in err
+
+
+def test_what_is_unused_is_said(folder, replay):
+    (folder / 'slip.yaml').write_text(ROBOT % 'thresholds: {hazrd: {on: 0.2}}')
+    code, out, _ = replay(robot='slip.yaml')
+    assert code == 0
+    assert 'slip.yaml: thresholds.hazrd: not in the policy, unused' in out
+
+
+def test_a_folder_of_several_bags_is_refused_and_they_are_named(folder, replay, tmp_path):
+    words = ['--map', f'{folder}/map.yaml', '-o']
+    for name in 'ab':
+        place = f'{folder}/several/{name}'
+        assert main(['bag', 'from-csv', f'{folder}/walk.csv', *words, place]) == 0
+    code, _, err = replay(bag='several')
+    assert code == 2
+    assert 'expected one bag, found 2: a, b' in err
+
+
+@pytest.mark.parametrize(('words', 'expected'), [
+    (('--csv', '{folder}/walk/walk.db3'), 'expected a name that ends in .csv'),
+    (('--plot', '{folder}/walk/walk.db3'), 'expected a name that ends with .png'),
+    (('--plot', '{folder}/policy.onnx'), 'expected a name that ends with .png'),
+    (('--csv', '{folder}/walk.csv'), 'exists already'),
+])  # fmt: skip
+def test_nothing_of_others_is_replaced(words, expected, folder, replay):
+    code, _, err = replay(*(word.format(folder=folder) for word in words))
+    assert code == 2
+    assert expected in err
+
+
+def test_ranges_and_defaults_are_those_of_the_node():
+    for name, bounds in (('minimum_hold_s', HOLD_S), ('novelty_threshold', NOVELTY)):
+        (field,) = (f for f in dataclasses.fields(NodeOptions) if f.name == name)
+        assert {key: field.metadata[key] for key in bounds} == bounds
+        assert field.default == getattr(thinking_settings((), {}, 'file'), name)
+
+
+def test_an_off_threshold_keeps_its_distance_where_only_on_is_set():
+    activity = ThinkingActivity('hazard', 'Hazard', 'Think of harm.', 0.5, 0.25)
+    given = {'thresholds': {'hazard': {'on': 0.75}}}
+    assert thinking_settings((activity,), given, 'f').thresholds == {'hazard': (0.75, 0.5)}
+    with pytest.raises(SituationError, match=r'f: thresholds: expected names and values'):
+        thinking_settings((activity,), {'thresholds': 3}, 'f')
+
+
+def timeline_of(flags, episodes, step_ns=10**9):
+    timeline = Timeline(('hazard',), ('heat',))
+    config = SituationConfig(signals=(SignalConfig(name='heat'),))
+    for tick, (flag, episode) in enumerate(zip(flags, episodes, strict=True)):
+        situation = Situation(
+            stamp_ns=tick * step_ns, tick=tick, episode=episode, period_s=1.0,
+            signals=config.names, window=np.zeros((2, 1), np.float32),
+            valid=np.array([[True], [False]]), readings=(), new_events=(), events=(), recalled=(),
+        )  # fmt: skip
+        probability = np.array([0.5 + 0.1 * tick if flag else 0.0], np.float32)
+        timeline.add(situation, Inference(probability, 0.0, 0.0), np.array([bool(flag)]))
+    return timeline
+
+
+def test_a_span_ends_with_its_episode():
+    timeline = timeline_of((1, 1, 0, 1, 1), 'aaabb')
+    spans = timeline.spans(timeline.active[:, 0], timeline.probability[:, 0])
+    assert [(s.start_ns // 10**9, s.end_ns // 10**9) for s in spans] == [(0, 1), (3, 4)]
+    timeline = timeline_of((1, 1, 1, 1), 'aabb')
+    spans = timeline.spans(timeline.active[:, 0], timeline.probability[:, 0])
+    assert [(s.start_ns // 10**9, s.end_ns // 10**9, s.ticks) for s in spans] == [
+        (0, 1, 2),
+        (2, 3, 2),
+    ]
+    assert [s.peak_ns // 10**9 for s in spans] == [1, 3]
+    assert timeline.valid.tolist() == [0.5] * 4
+
+
+def test_nothing_active_gives_no_span():
+    timeline = timeline_of((0, 0), 'ab')
+    assert timeline.spans(timeline.active[:, 0], timeline.probability[:, 0]) == []

@@ -1,0 +1,187 @@
+# Copyright 2026 The thinking_policy authors
+# SPDX-License-Identifier: Apache-2.0
+"""A timeline in words, and as one JSON object."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from thinking_policy.cli.picture import moment
+from thinking_policy.cli.tables import columns
+from thinking_policy.cli.timeline import NOVELTY, Span, Timeline
+from thinking_policy.policy import Manifest, ThinkingSettings
+
+SPANS_SHOWN = 40  # lines; all are in --json
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What a policy said of one bag.
+
+    Attributes:
+        bag: What the bag is called.
+        policy: File name of the policy.
+        manifest: What the policy says about itself.
+        settings: Thresholds and hold that were in force.
+        start_ns: Where seconds of the bag count from.
+        tick_s: Tick period.
+        timeline: Tick by tick.
+    """
+
+    bag: str
+    policy: str
+    manifest: Manifest
+    settings: ThinkingSettings
+    start_ns: int
+    tick_s: float
+    timeline: Timeline
+
+    def spans(self) -> dict[str, list[Span]]:
+        """Return the spans of each activity, and last of the novelty, by name."""
+        timeline, novelty = self.timeline, self.timeline.novelty
+        probability, active = timeline.probability, timeline.active
+        found = {
+            name: timeline.spans(active[:, i], probability[:, i])
+            for i, name in enumerate(timeline.ids)
+        }
+        return {**found, NOVELTY: timeline.spans(self.unusual(), novelty)}
+
+    def unusual(self) -> NDArray[np.bool_]:
+        """Return where the novelty is above its threshold, bool [N]."""
+        above: NDArray[np.bool_] = self.timeline.novelty > self.settings.novelty_threshold
+        return above
+
+    def seconds(self, stamp_ns: int) -> float:
+        """Return a stamp in seconds of the bag."""
+        return (stamp_ns - self.start_ns) / 1e9
+
+
+def lines(replayed: Replayed) -> Iterator[str]:
+    """Yield the timeline: a line for each activity, then one for each span in order of time."""
+    timeline, settings = replayed.timeline, replayed.settings
+    policy = f'{replayed.policy} (version {replayed.manifest.version})'
+    if not len(timeline):
+        yield f'{replayed.bag}: no situations; {policy} was asked nothing'
+        return
+    first, last = timeline.stamp_ns[0], timeline.stamp_ns[-1]
+    count, episodes = len(timeline), len(timeline.episodes)
+    yield (
+        f'{replayed.bag}: {count:,} {"tick" if count == 1 else "ticks"} of '
+        f'{replayed.tick_s:g} s, {episodes} {"episode" if episodes == 1 else "episodes"}'
+    )
+    yield f'  {_wall(first)} to {_wall(last)} UTC; second 0 is {_wall(replayed.start_ns)}'
+    yield f'  asked: {policy}'
+    yield (
+        f'  valid: {timeline.valid.mean():.1%} of the samples; thresholds on/off below, '
+        f'active for at least {settings.minimum_hold_s:g} s'
+    )
+    yield ''
+    spans = replayed.spans()
+    yield from columns(_summary(replayed, spans), right=(1, 2, 3, 4, 5))
+    yield ''
+    yield from _span_lines(replayed, spans)
+
+
+def _summary(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[list[str]]:
+    yield ['activity', 'on/off', 'active', 'spans', 'peak', 'at']
+    timeline, settings = replayed.timeline, replayed.settings
+    probability, active = timeline.probability, timeline.active
+    for i, name in enumerate(timeline.ids):
+        peak = int(np.argmax(probability[:, i]))
+        on, off = settings.thresholds[name]
+        yield [
+            name,
+            f'{on:.2f}/{off:.2f}',
+            f'{active[:, i].mean():.1%}',
+            str(len(spans[name])),
+            f'{probability[peak, i]:.3f}',
+            f'{replayed.seconds(timeline.stamp_ns[peak]):.1f} s',
+        ]
+    peak = int(np.argmax(timeline.novelty))
+    yield [
+        f'({NOVELTY})',
+        f'{settings.novelty_threshold:g}',
+        f'{replayed.unusual().mean():.1%}',
+        str(len(spans[NOVELTY])),
+        f'{timeline.novelty[peak]:.1f}',
+        f'{replayed.seconds(timeline.stamp_ns[peak]):.1f} s',
+    ]
+
+
+def _span_lines(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[str]:
+    everything = sorted(
+        ((span, name) for name, found in spans.items() for span in found),
+        key=lambda pair: (pair[0].start_ns, pair[0].end_ns),
+    )
+    if not everything:
+        yield 'nothing became active, nothing was novel'
+        return
+    rows = [['from', 'to', 'UTC', '', 'peak', 'at']]
+    for span, name in everything[:SPANS_SHOWN]:
+        clock = f'{_wall(span.start_ns)} to {_wall(span.end_ns).split(" ")[1]}'
+        rows.append(
+            [
+                f'{replayed.seconds(span.start_ns):.1f} s',
+                f'{replayed.seconds(span.end_ns):.1f} s',
+                clock,
+                f'({name})' if name == NOVELTY else name,
+                f'{span.peak:.3f}' if name != NOVELTY else f'{span.peak:.1f}',
+                f'{replayed.seconds(span.peak_ns):.1f} s',
+            ]
+        )
+    yield from columns(rows, right=(0, 1, 4, 5))
+    if len(everything) > SPANS_SHOWN:
+        left = len(everything) - SPANS_SHOWN
+        yield f'and {left:,} more; all with --json, every tick with --csv'
+
+
+def as_json(replayed: Replayed) -> dict[str, Any]:
+    """Return all that is known, with one entry a tick, for JSON; NaN is null."""
+    timeline, settings = replayed.timeline, replayed.settings
+    values = timeline.values.astype(object)
+    values[np.isnan(timeline.values)] = None
+    names = timeline.episodes
+    return {
+        'bag': replayed.bag,
+        'policy': replayed.policy,
+        'version': replayed.manifest.version,
+        'start_ns': replayed.start_ns,
+        'tick_s': replayed.tick_s,
+        'thresholds': {n: {'on': a, 'off': b} for n, (a, b) in settings.thresholds.items()},
+        'minimum_hold_s': settings.minimum_hold_s,
+        'novelty_threshold': settings.novelty_threshold,
+        'spans': {
+            name: [asdict(span) for span in found] for name, found in replayed.spans().items()
+        },
+        'ticks': {
+            'stamp_ns': timeline.stamp_ns.tolist(),
+            'episode': [names[i] for i in timeline.episode.tolist()],
+            'novelty': timeline.novelty.tolist(),
+            'valid_fraction': timeline.valid.tolist(),
+            'probability': _by_name(timeline.ids, timeline.probability),
+            'active': _by_name(timeline.ids, timeline.active),
+            'signals': _by_name(timeline.signals, values),
+        },
+    }
+
+
+def _by_name(names: tuple[str, ...], table: NDArray[Any]) -> dict[str, list[Any]]:
+    return {name: table[:, i].tolist() for i, name in enumerate(names)}
+
+
+def _wall(stamp_ns: int) -> str:
+    """Return date and time to the second; to the tenth where there is a part of one."""
+    stamp_ns = int(stamp_ns)
+    try:
+        text = moment(stamp_ns / 1e9)
+        tenths = stamp_ns // 10**8 % 10
+        datetime.datetime.fromtimestamp(stamp_ns // 10**9, datetime.timezone.utc)
+    except (OverflowError, ValueError, OSError):  # a clock that was never set
+        return f'{stamp_ns / 1e9:.1f} -'
+    return f'{text}.{tenths}' if tenths else text
