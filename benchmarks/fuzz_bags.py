@@ -42,7 +42,8 @@ class Outcome:
     Attributes:
         number: Which.
         told: The command and what was done to which file.
-        verdict: read (all or what could be), refused; or the fault: traceback, killed, too slow, silent.
+        verdict: read (all, or what could be), refused; or the fault: traceback, killed, too slow,
+            silent.
         said: Last line of the output.
         seconds, peak_mb: What it took.
     """
