@@ -49,6 +49,7 @@ def test_a_list_is_read_with_defaults(tmp_path):
         ('{id: a, title: A, directive: ""}', 'activities[0].directive'),
         ('{id: a, title: A, directive: B., threshold: high}', "found 'high'"),
         ('{id: a, title: A, directive: B., threshold: true}', 'found True'),
+        (f'{{id: a, title: A, directive: B., threshold: -{"9" * 400}}}', 'found -999'),
         ('{id: a, title: A, directive: B., threshold: 1.5}', 'found threshold 1.5'),
         (
             '{id: a, title: A, directive: B., threshold: 0.3, threshold_off: 0.4}',

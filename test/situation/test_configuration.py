@@ -54,6 +54,8 @@ def test_signals_stand_in_the_order_of_their_names():
         ({'scle': 2.0}, r"signals\.t: unknown key 'scle'; did you mean 'scale'\?"),
         ({'scale': 'two'}, r"signals\.t\.scale: expected float, found 'two'"),
         ({'scale': math.inf}, 'expected scale and offset to be finite'),
+        ({'scale': -(10**400)}, 'to be finite, found -inf and 0.0'),
+        ({'stale_s': -(10**400)}, 'stale_s: expected a number in 0.0...inf, found -inf'),
         ({'period_ticks': 1.5}, r'signals\.t\.period_ticks: expected int, found 1\.5'),
         ({'period_ticks': True}, r'signals\.t\.period_ticks: expected int, found True'),
         ({'period_ticks': 0}, r'expected a number in 1\.\.\.100000, found 0'),

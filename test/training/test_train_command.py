@@ -11,11 +11,13 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from thinking_policy.cli import main
+from thinking_policy.cli.train import too_often
 from thinking_policy.policy import read_manifest
 from thinking_policy.training.learning_files import save_learning_set
 
@@ -61,6 +63,38 @@ def test_the_time_comes_from_the_data_and_not_from_the_clock(
     monkeypatch.setenv('SOURCE_DATE_EPOCH', '1600000000')
     assert train(data, two_activities, tmp_path / 'b.onnx') == 0
     assert read_manifest(tmp_path / 'b.onnx').created == '2020-09-13T12:26:40Z'
+
+
+def test_a_time_that_is_no_number_is_said(data, two_activities, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv('SOURCE_DATE_EPOCH', 'yesterday')
+    assert train(data, two_activities, tmp_path / 'a.onnx') == 2
+    assert 'SOURCE_DATE_EPOCH: expected seconds since 1970' in capsys.readouterr().err
+
+
+def test_false_activation_that_no_threshold_keeps_to_is_said():
+    found = SimpleNamespace(activities=('a', 'b'), false_activation=np.array([0.02, 0.0]))
+    assert list(too_often(found, 0.02)) == []
+    assert list(too_often(found, 0.001)) == [
+        'more often active without need than 0.001 of the rows: a 0.0200'
+    ]
+
+
+def test_events_none_leaves_packed_events_unread(data, two_activities, tmp_path):
+    with np.load(data) as file:
+        content = {name: file[name] for name in file.files}
+    rows = len(content['window'])
+    events = {
+        'vocabulary': np.array(['bump']),
+        'recent_code': np.ones((rows, 2), np.int64),
+        'recent_age': np.ones((rows, 2), np.float32),
+        'code_age': np.ones((rows, 1), np.float32),
+        'code_count': np.ones((rows, 1), np.float32),
+    }
+    np.savez(data, **content, **events)
+    for words, known in (((), ()), (('--events', 'all'), ('bump',))):
+        path = tmp_path / f'{len(words)}.onnx'
+        assert train(data, two_activities, path, *words, '--steps', '10') == 0
+        assert read_manifest(path).event_vocabulary == known
 
 
 def test_evaluate_shows_figures_as_a_table_as_json_and_as_a_picture(

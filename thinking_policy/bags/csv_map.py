@@ -16,6 +16,7 @@ from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from thinking_policy.bags.errors import BagError
+from thinking_policy.situation.checked_values import as_float
 from thinking_policy.situation.yaml_file import read_yaml
 
 _TOPIC = re.compile(r'/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*', re.ASCII)
@@ -221,7 +222,7 @@ def _fill(kind: Any, values: Any, where: str) -> Any:
     for key, value in values.items():
         wanted = type(fields[key].default)
         if wanted is float and isinstance(value, int) and not isinstance(value, bool):
-            value = float(value)
+            value = as_float(value)
         if type(value) is not wanted or (isinstance(value, float) and not math.isfinite(value)):
             raise BagError(f'{where}.{key}: expected {wanted.__name__}, found {value!r:.80}')
         given[key] = value

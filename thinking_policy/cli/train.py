@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,7 @@ from thinking_policy.shipped import config_folder
 
 if TYPE_CHECKING:
     from thinking_policy.cli.learning_data import LearningData
+    from thinking_policy.training.evaluation import Evaluation
     from thinking_policy.training.learning_set import LearningSet
 
 EXAMPLES = """\b
@@ -129,7 +130,7 @@ def train(
         fitting.created(found.source),
         sources=found.origin,
     )
-    parts = split(learning, validation, test, seed)
+    parts = split(learning, validation, test, seed, found.name)
     used = chosen_activities(listed, learning)
     trained = fitting.run_fit(
         lambda progress, state: train_policy(
@@ -143,6 +144,22 @@ def train(
     for line in found.lines:
         print(line)
     fitting.print_trained(output, trained, [a.id for a in listed if a not in used])
+    for line in too_often(trained.evaluation, false_activation):
+        print(line)
+
+
+def too_often(found: Evaluation, largest: float) -> Iterator[str]:
+    """Yield a line where activities are active without need in more rows than asked for.
+
+    No threshold may keep to it, or it was kept to on the rows that it was chosen on.
+    """
+    beyond = [
+        f'{name} {share:.4f}'
+        for name, share in zip(found.activities, found.false_activation, strict=True)
+        if share > largest
+    ]
+    if beyond:
+        yield f'more often active without need than {largest:g} of the rows: {", ".join(beyond)}'
 
 
 def _learning(data: LearningData, taxonomy: Sequence[str], events: str) -> LearningSet:

@@ -136,7 +136,7 @@ def _activity(entry: Any, where: str) -> ThinkingActivity:
 
 
 def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or value > 1e9:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or abs(value) > 1e9:
         raise PolicyError(f'{where}: expected a number in 0...1, found {value!r:.80}')
     return float(value)
 

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 import types
 import typing
@@ -26,7 +27,7 @@ def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> A
             raise SituationError(f'{where}: expected a list, found {value!r}')
         return tuple(check_value(where, entry, item, {}) for entry in value)
     if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+        value = as_float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
         hint_at = '; YAML reads a power of ten as 1.0e+3' if _is_power_of_ten(value) else ''
         raise SituationError(f'{where}: expected {hint.__name__}, found {value!r}{hint_at}')
@@ -43,6 +44,14 @@ def check_value(where: str, value: Any, hint: Any, meta: Mapping[str, Any]) -> A
         bounds = f'{"-inf" if low is None else low}...{"inf" if high is None else high}'
         raise SituationError(f'{where}: expected a number in {bounds}, found {value!r}')
     return value
+
+
+def as_float(value: int) -> float:
+    """Return a whole number as float; infinite where it is beyond all of them."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
 
 
 def _is_power_of_ten(value: Any) -> bool:

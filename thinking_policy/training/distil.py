@@ -75,7 +75,7 @@ def teach(
         decided = (predict(*learning.packed()) >= on).astype(np.float32)
         truth = dataclasses.replace(learning, labels=decided, weight=np.ones_like(decided))
     # Split by the true labels, and the soft ones likewise: the same episodes in each part.
-    parts = split(truth, validation, test, seed)
+    parts = split(truth, validation, test, seed, str(data))
     return Lesson(_same_split(soft, parts), parts, labelled)
 
 

@@ -258,7 +258,7 @@ def _meta(arrays: Arrays, path: Path) -> tuple[float, tuple[ManifestSignal, ...]
             for entry in about['signals']
         )
         events = dict(about.get('events', {}))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise LearningError(
             f'{path}: meta: expected JSON as `thinking-policy bag situations` writes it, or '
             f'{{"tick_period_s": ..., "signals": [{{"name", "unit", "nominal_low", '

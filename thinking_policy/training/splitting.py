@@ -13,7 +13,7 @@ from thinking_policy.training.learning_set import LearningSet
 
 
 def split_by_episode(
-    learning: LearningSet, shares: Sequence[float], seed: int
+    learning: LearningSet, shares: Sequence[float], seed: int, source: str = 'learning set'
 ) -> tuple[LearningSet, ...]:
     """Cut a learning set into parts; rows of one episode stay together.
 
@@ -24,6 +24,7 @@ def split_by_episode(
         learning: The whole.
         shares: Share of the rows for each part; they sum to 1.
         seed: Decides which episode goes where.
+        source: File named in errors.
 
     Returns:
         One learning set for each share, rows in their order.
@@ -34,8 +35,8 @@ def split_by_episode(
     names, member = np.unique(learning.episode, return_inverse=True)
     if len(names) < len(shares):
         raise LearningError(
-            f'expected at least {len(shares)} episodes to split, found {len(names)}; record more, '
-            f'or number the episodes of the recording in the array episode'
+            f'{source}: expected at least {len(shares)} episodes to split, found {len(names)}; '
+            'record more (each bag is one at least), or set --test 0'
         )
     due = (learning.labels >= 0.5) & (learning.weight > 0)
     content = np.zeros((len(names), 1 + due.shape[1]))

@@ -97,7 +97,9 @@ class Trained:
     evaluation: Evaluation
 
 
-def split(learning: LearningSet, validation: float, test: float, seed: int) -> Parts:
+def split(
+    learning: LearningSet, validation: float, test: float, seed: int, source: str = 'learning set'
+) -> Parts:
     """Deal out the episodes of a learning set.
 
     Args:
@@ -105,6 +107,7 @@ def split(learning: LearningSet, validation: float, test: float, seed: int) -> P
         validation: Share of the rows to choose on.
         test: Share of the rows to measure on; 0: none.
         seed: Decides which.
+        source: File named in errors.
 
     Raises:
         LearningError: Shares out of range, or too few episodes.
@@ -115,7 +118,7 @@ def split(learning: LearningSet, validation: float, test: float, seed: int) -> P
             f'{validation:g} and {test:g}'
         )
     shares = [1 - validation - test, validation, test]
-    parts = split_by_episode(learning, shares if test else shares[:2], seed)
+    parts = split_by_episode(learning, shares if test else shares[:2], seed, source)
     return Parts(parts[0], parts[1], parts[2] if test else None)
 
 
