@@ -19,6 +19,10 @@ from thinking_policy.bags.lockstep import (
 from thinking_policy.bags.reader import Bag
 from thinking_policy.bags.topics import ABSENT, Feed, match_topics
 from thinking_policy.situation import Counters, Situation, SituationConfig, SituationTracker
+from thinking_policy.situation.intake import Decoded
+
+_BATCH = 1024  # steps that are read ahead
+_BATCH_BYTES = 4 << 20
 
 __all__ = [
     'Advance',
@@ -73,18 +77,81 @@ class Replay(Iterator[Situation]):
     def _run(
         self, tracker: SituationTracker, steps: Iterator[Step], names: dict[str, list[str]]
     ) -> Iterator[Situation]:
-        for step in steps:
-            if isinstance(step, Play):
-                self.played += 1
-                for topic in names[step.topic]:
-                    tracker.receive(topic, step.raw, step.received_ns, step.record_ns)
-            else:
-                self.clock_ns = step.clock_ns
-                yield from tracker.advance(step.clock_ns)
+        for batch in _batches(steps):
+            waiting = {
+                name: _Waiting([(topic, tracker.decode(topic, raws)) for topic in names[name]])
+                for name, raws in _raws(batch).items()
+            }
+            for step in batch:
+                if isinstance(step, Play):
+                    self.played += 1
+                    waiting[step.topic].add(step)
+                else:
+                    for messages in waiting.values():
+                        messages.hand_to(tracker)
+                    self.clock_ns = step.clock_ns
+                    yield from tracker.advance(step.clock_ns)
+            for messages in waiting.values():
+                messages.hand_to(tracker)
 
     def __next__(self) -> Situation:
         """Return the situation of the next tick."""
         return next(self._situations)
+
+
+class _Waiting:
+    """Messages of one topic of a bag, read ahead, that wait for the clock to move on."""
+
+    def __init__(self, decoded: list[tuple[str, Decoded]]) -> None:
+        self._decoded = decoded
+        self._start = 0
+        self._sizes: list[int] = []
+        self._received: list[int] = []
+        self._recorded: list[int] = []
+
+    def add(self, step: Play) -> None:
+        """Let the next message be played."""
+        self._sizes.append(len(step.raw))
+        self._received.append(step.received_ns)
+        self._recorded.append(step.record_ns)
+
+    def hand_to(self, tracker: SituationTracker) -> None:
+        """Give the tracker what was played since the last time."""
+        if not self._sizes:
+            return
+        stop = self._start + len(self._sizes)
+        for topic, decoded in self._decoded:
+            tracker.receive_decoded(
+                topic,
+                decoded.part(self._start, stop),
+                self._sizes,
+                self._received,
+                self._recorded,
+            )
+        self._start = stop
+        self._sizes, self._received, self._recorded = [], [], []
+
+
+def _batches(steps: Iterator[Step]) -> Iterator[list[Step]]:
+    """Yield all steps in lists that are long enough for reading ahead to be worth it."""
+    batch: list[Step] = []
+    size = 0
+    for step in steps:
+        batch.append(step)
+        size += len(step.raw) if isinstance(step, Play) else 0
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _raws(batch: list[Step]) -> dict[str, list[bytes]]:
+    raws: dict[str, list[bytes]] = {}
+    for step in batch:
+        if isinstance(step, Play):
+            raws.setdefault(step.topic, []).append(step.raw)
+    return raws
 
 
 def situations_of(

@@ -62,6 +62,51 @@ class Columns:
     by_header: bool
     payload: Callable[[bytes], Any] | None
 
+    def decode(self, raws: Sequence[bytes]) -> Decoded:
+        """Read messages; what comes out for one does not depend on the others."""
+        count = len(raws)
+        broken = np.zeros(count, np.bool_)
+        values = np.empty((count, len(self.readers)))
+        payloads = np.empty(count, np.object_)  # of None
+        for index, (reader, to_unit) in enumerate(self.readers):
+            numbers, unreadable = reader.read(raws)
+            values[:, index] = to_unit(numbers)
+            broken |= unreadable
+        if self.payload is not None:
+            for index, raw in enumerate(raws):
+                payloads[index] = self.payload(raw)
+                broken[index] |= payloads[index] is None
+        values[broken] = np.nan
+        header = np.zeros(count, np.int64)
+        if self.by_header and self.stamp is not None:
+            header = self.stamp.read(raws)
+            header[broken] = 0
+        return Decoded(values, broken, header, payloads)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """n messages of one topic as numbers, whenever they came.
+
+    Attributes:
+        values: In the signals' units [n, signals], NaN where unusable.
+        broken: Whether unreadable [n].
+        header: The header's time [n]; 0 where there is none or it doesn't count.
+        payloads: What event topics carry [n].
+    """
+
+    values: Float64s
+    broken: NDArray[np.bool_]
+    header: Int64s
+    payloads: NDArray[np.object_]
+
+    def part(self, start: int, stop: int) -> Decoded:
+        """Return some of them."""
+        chosen = slice(start, stop)
+        return Decoded(
+            self.values[chosen], self.broken[chosen], self.header[chosen], self.payloads[chosen]
+        )
+
 
 @dataclass(frozen=True)
 class Rows:
@@ -106,6 +151,8 @@ class Intake:
         self.counts = counts
         self._columns: Columns | None = None
         self._raws: list[bytes] = []
+        self._decoded: list[Decoded] = []  # or these: the same, read already
+        self._sizes: list[int] = []
         self._received: list[int] = []
         self._arrivals: list[int] = []
         self._bytes = 0
@@ -119,30 +166,58 @@ class Intake:
         self, raws: Sequence[bytes], received_ns: Sequence[int], arrival_ns: Sequence[int]
     ) -> None:
         """Append messages; `arrival_ns` decides between equal receive times."""
-        self.counts.received += len(raws)
+        if self._expect(len(raws)):
+            self._raws += raws
+            self._append(list(map(len, raws)), received_ns, arrival_ns)
+
+    def receive_decoded(
+        self,
+        decoded: Decoded,
+        sizes: Sequence[int],
+        received_ns: Sequence[int],
+        arrival_ns: Sequence[int],
+    ) -> None:
+        """Append messages that `Columns.decode` has read, of `sizes` bytes."""
+        if self._expect(len(sizes)):
+            self._decoded.append(decoded)
+            self._append(sizes, received_ns, arrival_ns)
+
+    def decode(self, raws: Sequence[bytes]) -> Decoded:
+        """Read messages ahead of time, for `receive_decoded`; the topic has to be bound."""
+        assert self._columns is not None, 'bound before anything is replayed'
+        return self._columns.decode(raws)
+
+    def _expect(self, count: int) -> bool:
+        self.counts.received += count
         if self._columns is None:
-            self.counts.unbound += len(raws)
-            return
-        self.counts.pending += len(raws)
-        self._raws += raws
+            self.counts.unbound += count
+            return False
+        self.counts.pending += count
+        return True
+
+    def _append(
+        self, sizes: Sequence[int], received_ns: Sequence[int], arrival_ns: Sequence[int]
+    ) -> None:
+        self._sizes += sizes
         self._received += received_ns
         self._arrivals += arrival_ns
-        self._bytes += sum(map(len, raws))
-        while len(self._raws) > 1 and (len(self._raws) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
-            self._bytes -= len(self._raws.pop(0))
-            del self._received[0], self._arrivals[0]
+        self._bytes += sum(sizes)
+        while len(self._sizes) > 1 and (len(self._sizes) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
+            self._bytes -= self._sizes.pop(0)
+            del self._received[0], self._arrivals[0], self._raws[:1]
             self._leave('overflow', 1)
 
     def ingest(self, grid: Grid) -> None:
         """Read what came since the last time and put it on the grid."""
         if grid.jump is not Jump.NONE:
             self._rows = [self._of_this_epoch(rows, grid) for rows in self._rows]
-        if not self._raws or self._columns is None:
+        if not self._sizes or self._columns is None:
             return
         try:
-            rows, stamped = self._read(self._columns, grid.period_ns)
+            rows, stamped = self._place(self._columns, grid.period_ns)
         finally:  # whatever happens, the same messages don't come again at every tick
-            self._raws, self._received, self._arrivals, self._bytes = [], [], [], 0
+            self._raws, self._decoded, self._sizes = [], [], []
+            self._received, self._arrivals, self._bytes = [], [], 0
         if grid.jump is not Jump.NONE:
             stamped = stamped[_in_epoch(rows, grid)]
             rows = self._of_this_epoch(rows, grid)
@@ -175,37 +250,31 @@ class Intake:
         self.counts.used -= 1
         self.counts.empty += 1
 
-    def _read(self, columns: Columns, period_ns: int) -> tuple[Rows, NDArray[np.bool_]]:
+    def _place(self, columns: Columns, period_ns: int) -> tuple[Rows, NDArray[np.bool_]]:
         """Return what came as rows, and which of them have a stamp of their own."""
-        raws, count = self._raws, len(self._raws)
+        count = len(self._sizes)
+        decoded = self._read(columns, count)
+        broken = int(np.count_nonzero(decoded.broken))
         stamps = np.array(self._received, np.int64)
-        broken = np.zeros(count, np.bool_)
-        values = np.empty((count, len(columns.readers)))
-        payloads = np.empty(count, np.object_)  # of None
-        for index, (reader, to_unit) in enumerate(columns.readers):
-            numbers, unreadable = reader.read(raws)
-            values[:, index] = to_unit(numbers)
-            broken |= unreadable
-        if columns.payload is not None:
-            for index, raw in enumerate(raws):
-                payloads[index] = columns.payload(raw)
-                broken[index] |= payloads[index] is None
-        unreadable_count = int(np.count_nonzero(broken))
-        if unreadable_count:
-            values[broken] = np.nan
-        stamped = np.zeros(count, np.bool_)
+        stamped = decoded.header > 0
         if columns.by_header:
-            if columns.stamp is not None:
-                header = columns.stamp.read(raws)
-                stamped = (header > 0) & ~broken
-                stamps = np.where(stamped, header, stamps)
-            self.counts.unstamped += int(count - unreadable_count - stamped.sum())
-        self._leave('broken', unreadable_count)
-        arrivals = np.array(self._arrivals, np.int64)
-        if columns.by_header:
-            arrivals[:] = 0
+            stamps = np.where(stamped, decoded.header, stamps)
+            arrivals = np.zeros(count, np.int64)
+            self.counts.unstamped += int(count - broken - stamped.sum())
+        else:
+            arrivals = np.array(self._arrivals, np.int64)
+        self._leave('broken', broken)
         ticks = -(-stamps // period_ns)
-        return Rows(stamps, arrivals, ticks, broken, values, payloads), stamped
+        rows = Rows(stamps, arrivals, ticks, decoded.broken, decoded.values, decoded.payloads)
+        return rows, stamped
+
+    def _read(self, columns: Columns, count: int) -> Decoded:
+        """Return the newest `count` of what came; older ones were too many."""
+        if self._raws:  # a live topic's; what a bag brings was decoded ahead
+            return columns.decode(self._raws)
+        parts = self._decoded
+        whole = parts[0] if len(parts) == 1 else _of_parts(parts)
+        return whole if len(whole.broken) == count else whole.part(-count, len(whole.broken))
 
     def _of_this_epoch(self, rows: Rows, grid: Grid) -> Rows:
         keep = _in_epoch(rows, grid)
@@ -224,6 +293,15 @@ class Intake:
         if count:
             setattr(self.counts, how, getattr(self.counts, how) + count)
             self.counts.pending -= count
+
+
+def _of_parts(parts: Sequence[Decoded]) -> Decoded:
+    return Decoded(
+        np.concatenate([part.values for part in parts]),
+        np.concatenate([part.broken for part in parts]),
+        np.concatenate([part.header for part in parts]),
+        np.concatenate([part.payloads for part in parts]),
+    )
 
 
 def _in_epoch(rows: Rows, grid: Grid) -> NDArray[np.bool_]:
