@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -129,10 +130,14 @@ TEMPERATURE = Topic('/temperature', _T, 100.0, temperature, (
     signal('temperature', '/temperature', _T, 'temperature', '', 'mean'),))  # fmt: skip
 IMU = Topic('/imu', _I, 200.0, imu, (
     signal('vibration', '/imu', _I, 'linear_acceleration', 'norm', 'std'),))  # fmt: skip
-SCAN, WIDE_SCAN = (Topic('/scan', _L, 10.0, scan(beams), (
+_SCAN_SIGNALS = (
     signal('distance', '/scan', _L, 'ranges', 'range_min', 'min'),
-    signal('visibility', '/scan', _L, 'ranges', 'invalid_fraction', 'mean')))
-    for beams in (360, 1080))  # fmt: skip
+    signal('visibility', '/scan', _L, 'ranges', 'invalid_fraction', 'mean'),
+)
+SCAN, WIDE_SCAN = (
+    Topic('/scan', _L, 10.0, scan(beams), _SCAN_SIGNALS[:1]) for beams in (360, 1080)
+)
+SCAN_FOR_TWO = dataclasses.replace(SCAN, signals=_SCAN_SIGNALS)
 JOINTS = Topic('/joint_states', _J, 50.0, joints, (
     signal('load', '/joint_states', _J, 'effort', 'norm', 'mean'),))  # fmt: skip
 IMAGES = Topic('/image', 'sensor_msgs/msg/Image', 30.0, image, ())
@@ -143,8 +148,9 @@ LOADS = (
     Load('Imu', (IMU,), 100_000, 1.0),
     Load('LaserScan, 360 beams', (SCAN,), 20_000, 0.7),
     Load('LaserScan, 1080 beams', (WIDE_SCAN,), 20_000, 0.7),
+    Load('LaserScan, 360 beams, two signals', (SCAN_FOR_TWO,), 20_000, 0.7),
     Load('JointState, 12 joints', (JOINTS,), 50_000, 0.7),
-    Load('all of them, as a robot', (IMU, TEMPERATURE, SCAN, JOINTS), 50_000, 0.7),
+    Load('all of them, as a robot', (IMU, TEMPERATURE, SCAN_FOR_TWO, JOINTS), 50_000, 0.7),
 )
 
 

@@ -119,3 +119,31 @@ def test_no_order_of_arrival_changes_a_bit(rows, random, name):
     again = sample(name, *numbers, stamps=stamps)
     assert np.float64(once).tobytes() == np.float64(again).tobytes() or once == again == 0.0
     assert not math.isinf(once)
+
+
+def shortest_by_rep_117(numbers, low, high):
+    """Return the shortest distance, one number after the other."""
+    inside = [n for n in numbers if low <= n <= high]
+    inside += [low for n in numbers if n == -math.inf]
+    if not inside and any(n == math.inf for n in numbers):
+        return high
+    return min(inside, default=math.inf)
+
+
+@pytest.mark.parametrize('bounds', [(0.25, 8.0), (0.0, math.inf), (0.1, 8.0)])
+@pytest.mark.parametrize('kind', [np.float32, np.float64])
+def test_whole_scans_are_reduced_as_number_after_number(bounds, kind):
+    random = np.random.default_rng(100)
+    odd = (0.0, 0.1, 0.25, 8.0, 9.0, math.inf, -math.inf, math.nan)
+    for share in (0.0, 0.3, 1.0):
+        scans = random.uniform(0.2, 9.0, (60, 5)).astype(kind)
+        replaced = random.random(scans.shape) < share
+        scans[replaced] = random.choice(np.array(odd, kind), replaced.sum())
+        low, high = (kind(bound) for bound in bounds)
+        expected = [shortest_by_rep_117(scan.tolist(), low, high) for scan in scans]
+        assert WITHIN['range_min'](scans.copy(), bounds).tolist() == expected
+        usable = np.isfinite(scans) & (scans >= low) & (scans <= high)
+        assert (
+            WITHIN['invalid_fraction'](scans.copy(), bounds).tolist()
+            == (1.0 - usable.sum(axis=1) / 5).tolist()
+        )

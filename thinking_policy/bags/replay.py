@@ -77,10 +77,10 @@ class Replay(Iterator[Situation]):
     def _run(
         self, tracker: SituationTracker, steps: Iterator[Step], names: dict[str, list[str]]
     ) -> Iterator[Situation]:
-        for batch in _batches(steps):
+        for batch, raws_of in _batches(steps):
             waiting = {
                 name: _Waiting([(topic, tracker.decode(topic, raws)) for topic in names[name]])
-                for name, raws in _raws(batch).items()
+                for name, raws in raws_of.items()
             }
             for step in batch:
                 if isinstance(step, Play):
@@ -132,26 +132,24 @@ class _Waiting:
         self._sizes, self._received, self._recorded = [], [], []
 
 
-def _batches(steps: Iterator[Step]) -> Iterator[list[Step]]:
-    """Yield all steps in lists that are long enough for reading ahead to be worth it."""
+def _batches(steps: Iterator[Step]) -> Iterator[tuple[list[Step], dict[str, list[bytes]]]]:
+    """Yield all steps, in lists that are long enough for reading ahead to be worth it.
+
+    Beside each the messages in it, by topic.
+    """
     batch: list[Step] = []
+    raws: dict[str, list[bytes]] = {}
     size = 0
     for step in steps:
         batch.append(step)
-        size += len(step.raw) if isinstance(step, Play) else 0
-        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
-            yield batch
-            batch, size = [], 0
-    if batch:
-        yield batch
-
-
-def _raws(batch: list[Step]) -> dict[str, list[bytes]]:
-    raws: dict[str, list[bytes]] = {}
-    for step in batch:
         if isinstance(step, Play):
             raws.setdefault(step.topic, []).append(step.raw)
-    return raws
+            size += len(step.raw)
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch, raws
+            batch, raws, size = [], {}, 0
+    if batch:
+        yield batch, raws
 
 
 def situations_of(

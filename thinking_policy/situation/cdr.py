@@ -135,18 +135,21 @@ class FieldReader:
     def _reduced(self, layout: Layout, raws: Sequence[bytes]) -> Float64s:
         runs = layout.columns(raws)[0]
         assert runs, 'there are numbers'
+        exact = self._within in reductions.EXACT_IN_FLOAT32 and _in_float32(layout.constants)
         numbers = (
-            self._usable(runs[0])
+            self._usable(runs[0], exact)
             if len(runs) == 1
-            else np.concatenate([self._usable(run) for run in runs], axis=1)
+            else np.concatenate([self._usable(run, exact) for run in runs], axis=1)
         )
         if not self._within:
             return numbers[:, 0]
         return reductions.WITHIN[self._within](numbers, layout.constants)
 
-    def _usable(self, run: NDArray[np.generic]) -> Float64s:
-        numbers = run.astype(np.float64)
-        for sentinel in self._sentinels['f4' if run.dtype.str[1:] == 'f4' else 'other']:
+    def _usable(self, run: NDArray[np.generic], exact: bool) -> Float64s:
+        """Return numbers of one's own, float32 ones as they are where that is exact."""
+        single = run.dtype.str[1:] == 'f4'
+        numbers: Float64s = run.astype(np.float32 if single and exact else np.float64)
+        for sentinel in self._sentinels['f4' if single else 'other']:
             numbers[numbers == sentinel] = math.nan
         return numbers
 
@@ -171,6 +174,11 @@ class StampReader:
             total = whole * 1_000_000_000 + nanoseconds[0][:, 0].astype(np.int64)
             stamps[slice(None) if indices is None else indices] = np.where(whole < 0, 0, total)
         return stamps
+
+
+def _in_float32(numbers: Sequence[float]) -> bool:
+    """Whether numbers can be compared with float32 ones as they are."""
+    return all(math.isnan(number) or float(np.float32(number)) == number for number in numbers)
 
 
 def _bound_finds(message_type: MessageType, path: str) -> list[Find]:

@@ -84,7 +84,7 @@ class Columns:
         return Decoded(values, broken, header, payloads)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Decoded:
     """n messages of one topic as numbers, whenever they came.
 
@@ -108,7 +108,7 @@ class Decoded:
         )
 
 
-@dataclass(frozen=True)
+@dataclass
 class Rows:
     """n messages of one topic.
 

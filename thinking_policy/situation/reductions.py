@@ -23,6 +23,8 @@ Bounds = Sequence[float]
 # distance that the sensor measures, where the message says so, else (); only range_min and
 # invalid_fraction look at them. The numbers may be overwritten.
 Within = Callable[[Float64s, Bounds], Float64s]
+# These pick or count and don't compute, so float32 gives them the same numbers in half the time.
+EXACT_IN_FLOAT32 = ('min', 'max', 'range_min', 'invalid_fraction')
 
 
 def _norm(numbers: Float64s, bounds: Bounds) -> Float64s:
@@ -57,11 +59,16 @@ def _max(numbers: Float64s, bounds: Bounds) -> Float64s:
 
 
 def _invalid_fraction(numbers: Float64s, bounds: Bounds) -> Float64s:
-    usable = np.isfinite(numbers)
     if bounds:
         low, high = _sensor_range(bounds)
-        usable &= (numbers >= low) & (numbers <= high)
-    share: Float64s = 1.0 - np.sum(usable, axis=1) / numbers.shape[1]
+        usable = (numbers >= low) & (numbers <= high)  # NaN is not
+        if high == math.inf:
+            usable &= np.isfinite(numbers)
+    else:
+        usable = np.isfinite(numbers)
+    # Bytes are summed faster than flags.
+    count = np.add.reduce(usable.view(np.int8), axis=1, dtype=np.int32)
+    share: Float64s = 1.0 - count / numbers.shape[1]
     return share
 
 
@@ -73,6 +80,15 @@ def _range_min(numbers: Float64s, bounds: Bounds) -> Float64s:
     erroneous measurement and is ignored, as is what lies outside of the sensor's range.
     """
     low, high = _sensor_range(bounds)
+    least: Float64s = np.fmin.reduce(numbers, axis=1).astype(np.float64)
+    # Mostly the smallest number is a distance, and nothing else matters then.
+    odd = ~((least >= low) & (least <= high))
+    if odd.any():
+        least[odd] = _shortest_in_range(numbers[odd], low, high)
+    return least
+
+
+def _shortest_in_range(numbers: Float64s, low: float, high: float) -> Float64s:
     numbers[numbers == -np.inf] = low
     nothing = np.any(numbers == np.inf, axis=1)
     np.copyto(numbers, np.inf, where=~((numbers >= low) & (numbers <= high)))
