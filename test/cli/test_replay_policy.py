@@ -7,6 +7,8 @@ from __future__ import annotations
 import csv
 import dataclasses
 import json
+import os
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -128,6 +130,20 @@ def replay(folder, capsys):
     return run
 
 
+@pytest.fixture
+def real_data():
+    """Return a function that finds a real file, which is not part of the project."""
+
+    def find(name):
+        root = Path(__file__).resolve().parents[2]
+        data = Path(os.environ.get('THINKING_POLICY_REAL_DATA') or root.parent / 'shared' / 'data')
+        if not (data / name).exists():
+            pytest.skip(f'no {data / name}; set THINKING_POLICY_REAL_DATA')
+        return data / name
+
+    return find
+
+
 def test_every_tick_is_what_the_node_says_bit_for_bit(folder, replay, tmp_path):
     from thinking_policy.bags import open_bag, situations_of
 
@@ -158,6 +174,7 @@ def test_the_timeline_says_from_when_to_when(replay):
     lines = [' '.join(line.split()) for line in out.splitlines()]
     assert lines[0] == 'walk: 60 ticks of 1 s, 1 episode'
     assert 'hazard 0.40/0.30 16.7% 1 0.450 20.0 s' in lines
+    assert 'never with a usable value: dust' in lines
     assert 'trend 0.50/0.40 0.0% 0 0.250 0.0 s' in lines
     wall = '2023-11-14 22:13:40 to 22:13:49'
     assert f'20.0 s 29.0 s {wall} hazard 0.450 20.0 s' in lines
@@ -178,7 +195,12 @@ def test_the_robot_file_decides_thresholds_hold_and_novelty_as_for_a_node(folder
     assert found['spans']['novelty'] == []
     (span,) = found['spans']['hazard']
     assert (span['start_ns'], span['ticks']) == (START * 10**9, SECONDS)
-    assert found['ticks']['signals']['dust'] == [None] * SECONDS
+    summary = found['summary']
+    assert (summary['ticks'], summary['episodes']) == (SECONDS, 1)
+    assert summary['never_seen'] == ['dust']
+    assert summary['active_share'] == {'hazard': 1.0, 'trend': 0.0}
+    assert summary['peak'] == pytest.approx({'hazard': 0.45, 'trend': 0.25})
+    assert summary['valid_fraction'] == pytest.approx((60 * 4 - 6) / (60 * 8))
 
 
 def test_the_picture_is_drawn(replay, tmp_path):
@@ -212,14 +234,87 @@ def test_what_is_unused_is_said(folder, replay):
     assert 'slip.yaml: thresholds.hazrd: not in the policy, unused' in out
 
 
-def test_a_folder_of_several_bags_is_refused_and_they_are_named(folder, replay, tmp_path):
-    words = ['--map', f'{folder}/map.yaml', '-o']
+@pytest.fixture(scope='module')
+def several(folder):
+    """Return the name of a folder with two bags and one that is broken."""
     for name in 'ab':
-        place = f'{folder}/several/{name}'
-        assert main(['bag', 'from-csv', f'{folder}/walk.csv', *words, place]) == 0
-    code, _, err = replay(bag='several')
+        words = ['--map', f'{folder}/map.yaml', '-o', f'{folder}/several/{name}']
+        assert main(['bag', 'from-csv', f'{folder}/walk.csv', *words]) == 0
+    (folder / 'several' / 'c.mcap').write_bytes(b'no bag at all')
+    return 'several'
+
+
+def test_of_a_folder_each_bag_is_replayed_and_the_broken_one_reported(replay, several):
+    code, out, err = replay(bag=several)
+    assert (code, err) == (0, '')
+    lines = [' '.join(line.split()) for line in out.splitlines()]
+    assert 'a: 60 ticks of 1 s, 1 episode' in lines
+    assert 'b: 60 ticks of 1 s, 1 episode' in lines
+    assert lines[-6].startswith('bag ticks valid novel active')
+    assert lines[-5].startswith('a 60 ')
+    assert lines[-5].endswith('% hazard 16.7%')
+    assert lines[-3] == ''
+    assert '2 of 3 bags replayed' in lines
+    assert lines[-1].startswith('c.mcap: ')
+
+
+def test_of_a_folder_there_is_one_object(replay, several):
+    code, out, _ = replay('--json', bag=several)
+    assert code == 0
+    found = json.loads(out)
+    assert [each['bag'] for each in found['bags']] == ['a', 'b']
+    assert [len(each['spans']['hazard']) for each in found['bags']] == [1, 1]
+    assert list(found['broken']) == ['c.mcap']
+
+
+def test_nothing_readable_is_an_error_with_the_reasons(folder, replay):
+    (folder / 'none').mkdir()
+    for name in ('x.mcap', 'y.bag'):
+        (folder / 'none' / name).write_bytes(b'no bag at all')
+    code, _, err = replay(bag='none')
     assert code == 2
-    assert 'expected one bag, found 2: a, b' in err
+    assert 'none of the 2 bags can be read: ' in err
+    assert 'x.mcap' in err
+    assert 'y.bag' in err
+
+
+def test_one_picture_or_table_is_of_one_bag(replay, several, tmp_path):
+    code, _, err = replay('--csv', tmp_path / 'all.csv', bag=several)
+    assert code == 2
+    assert '--plot and --csv are for one bag, found 3: a, b, c.mcap; name one of them' in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_bundled_policy_refuses_a_configuration_that_it_does_not_fit(folder, capsys):
+    words = ['bag', 'replay-policy', 'bundled', f'{folder}/walk', '--config']
+    assert main([*words, f'{folder}/robot.yaml']) == 2
+    err = capsys.readouterr().err
+    assert 'policy.onnx' in err
+    assert 'heat' in err
+
+
+def test_a_walking_robot_is_replayed(real_data, capsys, tmp_path):
+    pytest.importorskip('matplotlib')
+    bag = real_data('bags/tb3_walking_bag/results/walking_bag')
+    words = ['bag', 'replay-policy', 'bundled', str(bag), '--config', 'turtlebot3', '--json']
+    assert main([*words, '--plot', str(tmp_path / 'walk.png')]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found['summary']['ticks'] == 40
+    assert found['summary']['never_seen'] == ['temperature', 'current', 'load']
+    assert (tmp_path / 'walk.png').stat().st_size > 10_000
+
+
+def test_a_boat_needs_a_robot_file_of_its_own(real_data, capsys, tmp_path):
+    bag, file = str(real_data('bags/stinger/test_bag')), str(tmp_path / 'stinger.yaml')
+    words = ['bag', 'replay-policy', 'bundled', bag, '--json', '--config']
+    assert main([*words, 'turtlebot3']) == 2
+    assert 'nothing to feed: imu: not in the bag; of this type it has' in capsys.readouterr().err
+    assert main(['bag', 'info', bag, '--propose', file]) == 0
+    capsys.readouterr()
+    assert main([*words, file]) == 0
+    summary = json.loads(capsys.readouterr().out)['summary']
+    assert summary['ticks'] > 0
+    assert 'vibration' not in summary['never_seen']
 
 
 @pytest.mark.parametrize(('words', 'expected'), [

@@ -1,6 +1,6 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""The live node's tensors, with the player in lockstep, are those of the file, bit for bit."""
+"""The live node's tensors and answers to a bag, in lockstep, are the file's, bit for bit."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from policy_files import write_policy
 from recordings import clock, write_bag
 from robot import TICK_S, signal, stamp_ns, temperature
 from sensor_msgs.msg import Imu
 from std_msgs.msg import String
 
 from thinking_policy.bags import open_bag, situations_of
+from thinking_policy.cli.replaying import asking, replayed_bag
 from thinking_policy.ros.conversions import situation_from_message, time_message
 from thinking_policy.ros.wire_messages import situation_bytes
 from thinking_policy.shipped import config_folder
@@ -84,7 +86,7 @@ CLOCKS = {'record time': lambda: (), 'clock': smooth_clock, 'jumping clock': jum
 
 @pytest.fixture
 def live_and_offline(start_robot, start_node, tmp_path):
-    """Return a function that gives the situations of a bag as the node and the file have them."""
+    """Return a function (bag, robot file, namespace) → robot that heard it, situations."""
 
     def play(bag, file, name):
         robot = start_robot(
@@ -107,7 +109,7 @@ def live_and_offline(start_robot, start_node, tmp_path):
         for process in (robot.process, player):
             assert 'Traceback' not in process.output
             assert 'not acknowledged' not in process.output
-        return robot.situations, offline
+        return robot, offline
 
     return play
 
@@ -146,7 +148,8 @@ def test_a_generated_bag(
     rows = sorted([*recorded(random, namespace), *CLOCKS[clock_name]()], key=lambda row: row[2])
     bag = write_bag(tmp_path / 'bag', rows)
     file = params_file(SIGNALS, time_source=time_source, lateness_s=0.15, events=EVENTS)
-    live, offline = live_and_offline(bag, file, namespace)
+    robot, offline = live_and_offline(bag, file, namespace)
+    live = robot.situations
     assert_equal(live, offline)
     # something happened in there
     assert len(live) > (20 if clock_name == 'clock' else 40)
@@ -161,12 +164,58 @@ def test_a_generated_bag(
     assert all(stamp_ns(s) == s.tick * period for s in live)
 
 
+def assert_same_answers(robot, bag, policy, file, namespace):
+    """Hold what the node published at each tick against a replay without ROS; return that."""
+    asked = asking(Path(policy), file, namespace, 'auto')
+    timeline = replayed_bag('bag', bag, asked)[0].timeline
+    robot.wait_for(lambda: len(robot.activations) >= len(timeline), 'the last answer')
+    live = robot.activations
+    assert [stamp_ns(heard) for heard in live] == timeline.stamp_ns.tolist()
+    for name, expected in (('probability', timeline.probability), ('active', timeline.active)):
+        said = [[getattr(each, name) for each in heard.activations] for heard in live]
+        assert np.array(said, expected.dtype).tobytes() == expected.tobytes(), name
+    for name, expected in (('novelty', timeline.novelty), ('valid_fraction', timeline.valid)):
+        said = np.array([getattr(heard, name) for heard in live], np.float32)
+        assert said.tobytes() == expected.astype(np.float32).tobytes(), name
+    assert [heard.episode for heard in live] == [timeline.episodes[i] for i in timeline.episode]
+    assert {heard.novelty_threshold for heard in live} == {
+        np.float32(asked.settings.novelty_threshold)
+    }
+    return timeline
+
+
+@pytest.mark.parametrize('clock_name', ['record time', 'jumping clock'])
+def test_answers_to_a_generated_bag(
+    live_and_offline, params_file, namespace, tmp_path, clock_name
+):
+    random = np.random.default_rng(5)
+    rows = sorted([*recorded(random, namespace), *CLOCKS[clock_name]()], key=lambda row: row[2])
+    bag = write_bag(tmp_path / 'bag', rows)
+    policy = write_policy(tmp_path / 'policy.onnx', signals=tuple(SIGNALS), length=3)
+    file = params_file(
+        SIGNALS,
+        policy_path=str(policy),
+        minimum_hold_s=2.0,
+        novelty_threshold=1.5,
+        thresholds={'hazard': {'on': 0.6, 'off': 0.55}},
+    )
+    robot, _ = live_and_offline(bag, file, namespace)
+    timeline = assert_same_answers(robot, bag, policy, file, namespace)
+    hazard = timeline.active[:, timeline.ids.index('hazard')]
+    assert 0.0 < hazard.mean() < 1.0
+    assert (timeline.probability[hazard][:, timeline.ids.index('hazard')] < 0.55).any()  # held
+
+
 def test_a_real_bag(live_and_offline):
     root = Path(__file__).resolve().parents[2]
     data = Path(os.environ.get('THINKING_POLICY_REAL_DATA') or root.parent / 'shared' / 'data')
     bag = data / 'bags/tb3_walking_bag/results/walking_bag'
     if not bag.is_dir():
         pytest.skip(f'no {bag}; set THINKING_POLICY_REAL_DATA')
-    live, offline = live_and_offline(bag, config_folder() / 'robots' / 'turtlebot3.yaml', '')
+    file = config_folder() / 'robots' / 'turtlebot3.yaml'
+    robot, offline = live_and_offline(bag, file, '')
+    live = robot.situations
     assert_equal(live, offline)
+    timeline = assert_same_answers(robot, bag, config_folder() / 'policy.onnx', file, '')
+    assert timeline.active.any()
     assert np.array([s.valid for s in live]).any()

@@ -136,6 +136,11 @@ def exported(path: Path, arrays: Arrays, replay: Replay) -> Iterator[str]:
         counts = replay.counters.signals[name]
         rows.append((f'  {name}', f'{share:.0%}', f'{counts.usable:,}', f'{counts.invalid:,}'))
     yield from columns(rows, right=(1, 2, 3))
+    yield from not_taken(replay)
+
+
+def not_taken(replay: Replay) -> Iterator[str]:
+    """Yield which topics the bag does not feed, and all that was left out of the others."""
     for feed in replay.feeds:
         if feed.problem:
             yield f'  not fed: {feed.topic}: {feed.problem}'

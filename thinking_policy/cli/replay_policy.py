@@ -7,28 +7,29 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from thinking_policy import ThinkingPolicyError
-from thinking_policy.bags import Bag, Replay, open_bag, situations_of
 from thinking_policy.bags.export import check_free
 from thinking_policy.bags.locating import named_bags
 from thinking_policy.bags.lockstep import CLOCKS
 from thinking_policy.cli import bag_lines
-from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.robot_files import find_configuration
-from thinking_policy.cli.robot_sections import sections_for
+from thinking_policy.shipped import config_folder
 
 if TYPE_CHECKING:
+    from thinking_policy.cli.replaying import Asking
     from thinking_policy.cli.timeline_lines import Replayed
-    from thinking_policy.policy import PolicyRuntime, ThinkingSettings
     from thinking_policy.situation import SituationConfig
+
+BUNDLED = 'bundled'
 
 EXAMPLES = """\b
 Examples:
-  thinking-policy bag replay-policy policy.onnx walking_bag --config turtlebot3
+  thinking-policy bag replay-policy bundled walking_bag --config turtlebot3
+  thinking-policy bag replay-policy policy.onnx folder_of_bags --config turtlebot3 --json
   thinking-policy bag replay-policy policy.onnx walking_bag --config my_robot.yaml --plot walk.png
   thinking-policy bag replay-policy policy.onnx walking_bag --config turtlebot3 --csv walk.csv
 """
@@ -36,11 +37,11 @@ Examples:
 
 def replay_policy(
     policy: Annotated[
-        Path, typer.Argument(metavar='POLICY', readable=False, help='Policy file (.onnx).')
+        str, typer.Argument(metavar='POLICY', help=f'Policy file (.onnx), or {BUNDLED}.')
     ],
     bag: Annotated[
         Path,
-        typer.Argument(metavar='BAG', readable=False, help='One bag, or a folder that holds one.'),
+        typer.Argument(metavar='BAG', readable=False, help='One bag, or a folder of bags.'),
     ],
     config: Annotated[
         str,
@@ -57,7 +58,7 @@ def replay_policy(
         typer.Option(metavar='FILE.csv', readable=False, help='Write one row for each tick.'),
     ] = None,
     as_json: Annotated[
-        bool, typer.Option('--json', help='One JSON object with spans and ticks instead.')
+        bool, typer.Option('--json', help='One JSON object with summary and spans instead.')
     ] = False,
     namespace: Annotated[
         str,
@@ -74,90 +75,67 @@ def replay_policy(
     """Show when a policy would have thought what: the answers of a node that hears the bag.
 
     Thresholds, hold, novelty threshold, baseline and public key are the robot file's, as for a
-    node. Spans are from the first tick at which an activity was active to the last one.
+    node. Spans are from the first tick at which an activity was active to the last one. Of a
+    folder of bags each is replayed in turn.
     """
-    from thinking_policy.cli import timeline_lines
+    from thinking_policy.cli import replaying
 
     bags = named_bags([bag])
-    if len(bags) > 1:
+    if len(bags) > 1 and (plot or csv):
         raise ThinkingPolicyError(
-            f'{bag}: expected one bag, found {len(bags)}: {", ".join(list(bags)[:4])}'
-            f'{" ..." if len(bags) > 4 else ""}; name one of them'
+            f'{bag}: --plot and --csv are for one bag, found {len(bags)}: '
+            f'{", ".join(list(bags)[:4])}{" ..." if len(bags) > 4 else ""}; name one of them'
         )
-    ((name, path),) = bags.items()
-    _check_outputs(plot, csv, path, policy, force)
-    file = find_configuration(config)
-    with open_bag(path) as opened:
-        runtime, situation, settings, remarks = _loaded(policy, file, namespace)
-        replay = situations_of(opened, situation, clock=clock, namespace=namespace)
-        replayed = _replayed(name, opened, replay, runtime, situation, settings)
-        problems = [*bag_lines.problems(opened.problems)]
+    path = config_folder() / 'policy.onnx' if policy == BUNDLED else Path(policy)
+    _check_outputs(plot, csv, bag, path, force)
+    ask = replaying.asking(path, find_configuration(config), namespace, clock)
+    other = sys.stderr if as_json else sys.stdout
+    for line in ask.remarks:
+        print(line, file=other)
+    if len(bags) > 1:
+        _show_all(bags, ask, as_json=as_json)
+        return
+    ((name, place),) = bags.items()
+    replayed, notes = replaying.replayed_bag(name, place, ask)
+    _show(replayed, notes, as_json=as_json)
+    for line in _written(plot, csv, replayed, ask.config):
+        print(line, file=other)
+
+
+def _show(replayed: Replayed, notes: list[str], *, as_json: bool) -> None:
+    from thinking_policy.cli import timeline_lines
+
     if as_json:
         print(json.dumps(timeline_lines.as_json(replayed), allow_nan=False))
     else:
         for line in timeline_lines.lines(replayed):
             print(line)
-    other = sys.stderr if as_json else sys.stdout
-    for line in [*_silent(replay), *remarks, *problems, *_written(plot, csv, replayed, situation)]:
-        print(line, file=other)
+    for line in notes:
+        print(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def _loaded(
-    policy: Path, file: Path, namespace: str
-) -> tuple[PolicyRuntime, SituationConfig, ThinkingSettings, list[str]]:
-    """Return policy, configuration, settings and remarks, as a node with that file has them."""
-    from thinking_policy.policy import PolicyRuntime, baseline_of, thinking_settings
-    from thinking_policy.policy.thinker import alike
-    from thinking_policy.situation import load_configuration
-    from thinking_policy.situation.robot_file import load_parameters
+def _show_all(bags: dict[str, Path], ask: Asking, *, as_json: bool) -> None:
+    """Show each of several bags when it is done, and all of them in a table."""
+    from thinking_policy.cli import replaying, timeline_lines
 
-    section = sections_for(file, namespace)
-    config = load_configuration(file, section)
-    values: dict[str, Any] = load_parameters(file, section)
-    key = values.get('public_key_path', '')
-    runtime = PolicyRuntime.load(
-        policy,
-        config=config,
-        public_key=Path(str(key)) if key else None,
-        baseline=baseline_of(config),
-    )
-    settings = thinking_settings(runtime.manifest.activities, values, str(file))
-    unknown = sorted(set(values.get('thresholds', {})) - set(settings.thresholds))
-    remarks = [f'{policy.name}: {warning}' for warning in alike(runtime.warnings)]
-    remarks += [f'{file.name}: thresholds.{name}: not in the policy, unused' for name in unknown]
-    return runtime, config, settings, remarks
+    def show(replayed: Replayed, notes: list[str]) -> None:
+        if as_json:
+            for line in notes:
+                print(line if not line else f'{replayed.bag}: {line.strip()}', file=sys.stderr)
+        else:
+            _show(replayed, notes, as_json=False)
+            print()
 
-
-def _replayed(
-    name: str,
-    bag: Bag,
-    replay: Replay,
-    runtime: PolicyRuntime,
-    config: SituationConfig,
-    settings: ThinkingSettings,
-) -> Replayed:
-    from thinking_policy.cli.timeline import Timeline
-    from thinking_policy.cli.timeline_lines import Replayed
-    from thinking_policy.policy import Thinker
-
-    thinker = Thinker(runtime, config.window_length)
-    thinker.set_thresholds(settings.thresholds, settings.minimum_hold_s)
-    timeline = Timeline(thinker.ids, config.names)
-    feeds = {f.source.name: f.source.count for f in replay.feeds if f.source and not f.problem}
-    with showing_progress('replaying', sum(feeds.values())) as progress:
-        for situation in replay:
-            timeline.add(situation, *thinker.think(situation))
-            progress(replay.played)
-    start_ns = bag.start_ns if replay.clock == 'record' else 0
-    if not start_ns and len(timeline):  # as labels count
-        start_ns = int(timeline.stamp_ns[0]) - config.tick_period_ns
-    manifest, tick_s = runtime.manifest, config.tick_period_s
-    return Replayed(name, runtime.path.name, manifest, settings, start_ns, tick_s, timeline)
-
-
-def _silent(replay: Replay) -> list[str]:
-    """Return a line for each topic that the bag does not feed."""
-    return [f'{feed.topic}: not fed: {feed.problem}' for feed in replay.feeds if feed.problem]
+    outcome = replaying.replay_all(bags, ask, show)
+    if as_json:
+        answer = {'bags': list(outcome.done.values()), 'broken': outcome.broken}
+        print(json.dumps(answer, allow_nan=False))
+        return
+    for line in timeline_lines.table(outcome.done):
+        print(line)
+    print(f'\n{len(outcome.done)} of {len(bags)} bags replayed')
+    for line in bag_lines.left_alone(outcome.broken):
+        print(line)
 
 
 def _check_outputs(

@@ -116,6 +116,14 @@ class Timeline:
         """Newest values of the signals in their units [N, F]; NaN where not OK."""
         return np.array(self._values, np.float64).reshape(len(self), len(self.signals))
 
+    @property
+    def never_seen(self) -> tuple[str, ...]:
+        """Signals without a usable value at any tick."""
+        values = self.values
+        return tuple(
+            name for i, name in enumerate(self.signals) if not np.isfinite(values[:, i]).any()
+        )
+
     def spans(self, flags: NDArray[np.bool_], values: NDArray[Any]) -> list[Span]:
         """Return the stretches of ticks with a flag [N]; none reaches over two episodes."""
         stamps, episode = self.stamp_ns, self.episode

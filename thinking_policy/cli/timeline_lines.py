@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -81,6 +81,8 @@ def lines(replayed: Replayed) -> Iterator[str]:
         f'  valid: {timeline.valid.mean():.1%} of the samples; thresholds on/off below, '
         f'active for at least {settings.minimum_hold_s:g} s'
     )
+    if timeline.never_seen:
+        yield f'  never with a usable value: {", ".join(timeline.never_seen)}'
     yield ''
     spans = replayed.spans()
     yield from columns(_summary(replayed, spans), right=(1, 2, 3, 4, 5))
@@ -142,11 +144,8 @@ def _span_lines(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[st
 
 
 def as_json(replayed: Replayed) -> dict[str, Any]:
-    """Return all that is known, with one entry a tick, for JSON; NaN is null."""
-    timeline, settings = replayed.timeline, replayed.settings
-    values = timeline.values.astype(object)
-    values[np.isnan(timeline.values)] = None
-    names = timeline.episodes
+    """Return summary and spans for JSON; what there is of every tick is in the table."""
+    settings = replayed.settings
     return {
         'bag': replayed.bag,
         'policy': replayed.policy,
@@ -156,23 +155,55 @@ def as_json(replayed: Replayed) -> dict[str, Any]:
         'thresholds': {n: {'on': a, 'off': b} for n, (a, b) in settings.thresholds.items()},
         'minimum_hold_s': settings.minimum_hold_s,
         'novelty_threshold': settings.novelty_threshold,
+        'summary': _figures(replayed),
         'spans': {
             name: [asdict(span) for span in found] for name, found in replayed.spans().items()
-        },
-        'ticks': {
-            'stamp_ns': timeline.stamp_ns.tolist(),
-            'episode': [names[i] for i in timeline.episode.tolist()],
-            'novelty': timeline.novelty.tolist(),
-            'valid_fraction': timeline.valid.tolist(),
-            'probability': _by_name(timeline.ids, timeline.probability),
-            'active': _by_name(timeline.ids, timeline.active),
-            'signals': _by_name(timeline.signals, values),
         },
     }
 
 
-def _by_name(names: tuple[str, ...], table: NDArray[Any]) -> dict[str, list[Any]]:
-    return {name: table[:, i].tolist() for i, name in enumerate(names)}
+def _figures(replayed: Replayed) -> dict[str, Any]:
+    """Return shares and peaks; null where there was no tick."""
+    timeline = replayed.timeline
+    some = len(timeline) > 0
+    shares = timeline.active.mean(axis=0).tolist() if some else [None] * len(timeline.ids)
+    peaks = timeline.probability.max(axis=0).tolist() if some else [None] * len(timeline.ids)
+    return {
+        'ticks': len(timeline),
+        'episodes': len(timeline.episodes),
+        'valid_fraction': float(timeline.valid.mean()) if some else None,
+        'never_seen': list(timeline.never_seen),
+        'active_share': dict(zip(timeline.ids, shares, strict=True)),
+        'peak': dict(zip(timeline.ids, peaks, strict=True)),
+        'novel_share': float(replayed.unusual().mean()) if some else None,
+        'novelty_peak': float(timeline.novelty.max()) if some else None,
+    }
+
+
+def table(found: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield a line for each of several bags.
+
+    Args:
+        found: Objects as for JSON, by the bags' names.
+    """
+    rows = [('bag', 'ticks', 'valid', 'novel', 'active')]
+    for name, replayed in found.items():
+        summary = replayed['summary']
+        active = [f'{i} {share:.1%}' for i, share in summary['active_share'].items() if share]
+        rows.append(
+            (
+                name,
+                f'{summary["ticks"]:,}',
+                _share(summary['valid_fraction']),
+                _share(summary['novel_share']),
+                ', '.join(active) or '-',
+            )
+        )
+    yield from columns(rows, right=(1, 2, 3))
+
+
+def _share(value: float | None) -> str:
+    return '-' if value is None else f'{value:.1%}'
 
 
 def _wall(stamp_ns: int) -> str:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from thinking_policy.cli.timeline_lines import Replayed
 from thinking_policy.situation import SituationConfig
 from thinking_policy.whole_file import whole_file
 
+_LINE = 18  # characters of a name beside its row
 SIGNAL, ACTIVITY, UNUSUAL = '#33658a', '#2e7d32', '#7b2d8b'
 
 
@@ -69,7 +71,7 @@ def _draw_answers(axes: Any, replayed: Replayed) -> None:
         axis.axhline(settings.thresholds[name][0], color=ACTIVITY, linestyle=':', linewidth=0.9)
         axis.set_ylim(-0.05, 1.05)
         _shade(axis, replayed, spans[name], ACTIVITY)
-        _name(axis, name.replace('_', '\n', 1))
+        _name(axis, _wrapped(name))
     limit = settings.novelty_threshold
     axes[-1].plot(*_broken(replayed, timeline.novelty), linewidth=0.8, color=UNUSUAL)
     axes[-1].axhline(limit, color=UNUSUAL, linestyle=':', linewidth=0.9)
@@ -111,6 +113,16 @@ def _shade(axis: Any, replayed: Replayed, spans: list[Span], colour: str) -> Non
 def _name(axis: Any, text: str) -> None:
     axis.set_ylabel(text, rotation=0, ha='right', va='center', fontsize=8)
     axis.tick_params(labelsize=7)
+
+
+def _wrapped(name: str) -> str:
+    """Return a name in lines of some 16 characters, broken after underscores."""
+    lines = ['']
+    for word in re.findall('[^_]*_|[^_]+', name):
+        if lines[-1] and len(lines[-1] + word) > _LINE:
+            lines.append('')
+        lines[-1] += word
+    return '\n'.join(lines)
 
 
 def _plain(suffix: str) -> dict[str, Any]:
