@@ -162,11 +162,12 @@ def write_bag(folder: Path, kind: str, load: Load, count: int) -> Path:
 
 
 def write_large_bag(folder: Path, kind: str, size: float) -> tuple[Path, Path]:
-    """Write a bag of about `size` bytes, images and scans; return it and its robot file."""
+    """Write a bag of about `size` bytes, mostly images; return it and its robot file."""
+    store = ROS1 if kind == 'ROS 1' else ROS2
     image_bytes = 640 * 480 * 3
     parts = (IMAGES, WIDE_SCAN, IMU)
     seconds = size / (image_bytes * IMAGES.rate_hz)
-    bag = _write(folder, kind, parts, _in_time(parts, seconds, ROS2), ROS2)
+    bag = _write(folder, kind, parts, _in_time(parts, seconds, store), store)
     config = folder / 'robot.yaml'
     config.write_text(_ROBOT)
     return bag, config
@@ -175,8 +176,10 @@ def write_large_bag(folder: Path, kind: str, size: float) -> tuple[Path, Path]:
 _ROBOT = """\
 /**/thinking_policy:
   ros__parameters:
-    signal_names: [distance, vibration]
+    signal_names: [brightness, distance, vibration]
     signals:
+      brightness: {topic: /image, type: sensor_msgs/msg/Image, field: data,
+                   within_message: mean, nominal_high: 255.0}
       distance: {topic: /scan, type: sensor_msgs/msg/LaserScan, field: ranges,
                  within_message: range_min, nominal_high: 5.0}
       vibration: {topic: /imu, type: sensor_msgs/msg/Imu, field: linear_acceleration,

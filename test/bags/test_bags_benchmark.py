@@ -44,6 +44,13 @@ def test_what_is_missed_is_said(bags):
 
 def test_the_peak_of_a_replay_is_that_of_a_process_of_its_own(bags, tmp_path):
     bag, config = bags.write_large_bag(tmp_path, 'mcap', 3e6)
+    ballast = bytearray(b'1') * 600_000_000  # of this process, not of that one
     found = bags.run_apart(bag, config)
-    assert 'situations of 10 x 2' in found['said']
+    assert len(ballast) > 500e6
+    assert 'situations of 10 x 3' in found['said']
     assert 20 < found['peak_mb'] < 500
+
+
+def test_a_bag_that_does_not_fit_is_refused_before_it_is_written(bags):
+    with pytest.raises(SystemExit, match='MB are free, 2,500,000,000,000 are needed'):
+        bags.check_disk(1e12)
