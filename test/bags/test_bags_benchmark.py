@@ -42,6 +42,12 @@ def test_what_is_missed_is_said(bags):
     assert '| 1.00 | 0.50 … 1.50 | 1.1, MISSED |' in bags.speed_table([speed])
 
 
+def test_a_quick_run_judges_no_target(bags):
+    fast = bags.Speed('Imu', 'mcap', 10, [3.0], [1.0], 1.0)
+    assert '| 1.0, reached |' in bags.speed_table([fast])
+    assert '| 1.0, too short to say |' in bags.speed_table([fast], quick=True)
+
+
 def test_the_peak_of_a_replay_is_that_of_a_process_of_its_own(bags, tmp_path):
     bag, config = bags.write_large_bag(tmp_path, 'mcap', 3e6)
     ballast = bytearray(b'1') * 600_000_000  # of this process, not of that one
