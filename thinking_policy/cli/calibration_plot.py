@@ -21,6 +21,7 @@ from thinking_policy.policy import (
     novelty_from_sums,
 )
 from thinking_policy.situation import SituationConfig
+from thinking_policy.training.source_date import source_date
 from thinking_policy.whole_file import whole_file
 
 _KINDS = ('.png', '.svg', '.pdf')
@@ -30,12 +31,13 @@ def check_plot(path: Path) -> None:
     """Refuse what could not be drawn in the end.
 
     Raises:
-        ThinkingPolicyError: Another kind of file than can be drawn.
+        ThinkingPolicyError: Another kind of file than can be drawn, or no time for it.
         ImportError: matplotlib isn't there.
     """
     if path.suffix.lower() not in _KINDS:
         raise ThinkingPolicyError(f'{path}: expected a name that ends with {", ".join(_KINDS)}')
     importlib.import_module('matplotlib')
+    source_date()  # matplotlib reads it for .pdf and .svg, after the work and without a check
 
 
 def novelties(whole: Recorded, config: SituationConfig) -> list[float]:

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -133,21 +132,25 @@ def created(data: Source) -> str:
     Never the clock: the same data and options give the same bytes.
 
     Raises:
-        ThinkingPolicyError: SOURCE_DATE_EPOCH is no number of seconds.
+        ThinkingPolicyError: SOURCE_DATE_EPOCH is no time.
     """
     from thinking_policy.training.learning_files import newest_stamp_ns
+    from thinking_policy.training.source_date import iso_time, source_date
     from thinking_policy.training.train import CREATED
 
-    epoch = os.environ.get('SOURCE_DATE_EPOCH', '')
-    if epoch and not epoch.isdigit():
-        raise ThinkingPolicyError(
-            f'SOURCE_DATE_EPOCH: expected seconds since 1970 as a whole number, found {epoch!r}'
-        )
-    seconds = int(epoch) if epoch else newest_stamp_ns(data) // 10**9
-    if not 0 < seconds < 2**33:
-        return CREATED
-    moment = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-    return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
+    asked = source_date()
+    if asked is not None:
+        return iso_time(asked)
+    seconds = newest_stamp_ns(data) // 10**9
+    # A robot's clock may never have been set.
+    return iso_time(seconds) if 0 < seconds < 2**33 else CREATED
+
+
+def robot_name(data: Path) -> str:
+    """Return what a robot is called that nobody has named: as its data are, without an ending."""
+    # "." and ".." have no name of their own, nor has "/".
+    named = data.name not in ('', '..')
+    return (data if named else data.resolve()).stem or 'robot'
 
 
 def checkpoint_of(output: Path, checkpoint: Path | None, read: Sequence[Path]) -> Path:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
-import datetime
-import os
 import sys
 import time
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from thinking_policy.training.networks import RobotPolicy, count_parameters
 from thinking_policy.training.progress import shown
 from thinking_policy.training.recipe import Augmentation, Recipe
 from thinking_policy.training.scenarios import ACTIVITIES, SIGNAL_NAMES, TICK_S
+from thinking_policy.training.source_date import iso_time, source_date
 from thinking_policy.training.train import CREATED, network_name, recipe_numbers
 from thinking_policy.training.watched_lives import choose_for_lives, measure, watch_lives
 
@@ -156,18 +155,18 @@ def main(arguments: list[str] | None = None) -> int:
     )
     parser.add_argument(
         '--created',
-        default=_created(),
         help=f'time written into the file (default: SOURCE_DATE_EPOCH, or {CREATED})',
     )
     given = parser.parse_args(arguments)
     start = time.monotonic()
     try:
+        created = given.created or _created()
         activities = given.activities or config_folder() / 'thinking.yaml'
         with shown('simulating', sys.stdout) as progress:
             data, manifest = build(
                 Plan(given.seed, given.lives, given.steps, given.judged),
                 activities,
-                given.created,
+                created,
                 progress,
             )
         write_artifact(given.output, data)
@@ -185,11 +184,8 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _created() -> str:
-    epoch = os.environ.get('SOURCE_DATE_EPOCH')
-    if epoch and epoch.isdigit():
-        moment = datetime.datetime.fromtimestamp(int(epoch), datetime.timezone.utc)
-        return moment.strftime('%Y-%m-%dT%H:%M:%SZ')
-    return CREATED
+    seconds = source_date()
+    return CREATED if seconds is None else iso_time(seconds)
 
 
 if __name__ == '__main__':
