@@ -66,9 +66,10 @@ def test_the_time_comes_from_the_data_and_not_from_the_clock(
 
 
 def test_a_time_that_is_no_number_is_said(data, two_activities, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv('SOURCE_DATE_EPOCH', 'yesterday')
-    assert train(data, two_activities, tmp_path / 'a.onnx') == 2
-    assert 'SOURCE_DATE_EPOCH: expected seconds since 1970' in capsys.readouterr().err
+    for said in ('yesterday', '²', '99999999999999'):
+        monkeypatch.setenv('SOURCE_DATE_EPOCH', said)
+        assert train(data, two_activities, tmp_path / 'a.onnx') == 2
+        assert 'SOURCE_DATE_EPOCH: expected seconds since 1970' in capsys.readouterr().err
 
 
 def test_false_activation_that_no_threshold_keeps_to_is_said():
@@ -95,6 +96,45 @@ def test_events_none_leaves_packed_events_unread(data, two_activities, tmp_path)
         path = tmp_path / f'{len(words)}.onnx'
         assert train(data, two_activities, path, *words, '--steps', '10') == 0
         assert read_manifest(path).event_vocabulary == known
+        # A policy is measured on what it learned from, whether it reads the events or not.
+        assert main(['evaluate', str(path), str(data)]) == 0
+
+
+def test_events_none_does_not_even_look_at_packed_events(data, two_activities, tmp_path, capsys):
+    with np.load(data) as file:
+        content = {name: file[name] for name in file.files}
+    np.savez(data, **content, vocabulary=np.array(['bump']), recent_code=np.array('damaged'))
+    path = tmp_path / 'p.onnx'
+    assert train(data, two_activities, path, '--steps', '10') == 0
+    assert read_manifest(path).event_vocabulary == ()
+    assert train(data, two_activities, path, '--events', 'all', '--steps', '10') == 2
+    assert "expected an array 'recent_age'" in capsys.readouterr().err
+
+
+def test_the_robot_is_named_as_its_data_wherever_they_are(
+    data, two_activities, tmp_path, monkeypatch
+):
+    folder = tmp_path / 'arm'
+    (folder / 'inner').mkdir(parents=True)
+    data.rename(folder / 'walk.npz')
+    path = tmp_path / 'p.onnx'
+    for here, given in ((folder, '.'), (folder / 'inner', '..'), (folder, 'walk.npz')):
+        monkeypatch.chdir(here)
+        assert train(given, two_activities, path, '--steps', '10') == 0
+        expected = 'walk' if given == 'walk.npz' else 'arm'
+        assert read_manifest(path).robot == expected
+
+
+def test_with_one_episode_no_share_is_advised(data, two_activities, tmp_path, situations, capsys):
+    path = tmp_path / 'p.onnx'
+    for episodes, advised in ((1, False), (2, True)):
+        learning = situations()
+        save_learning_set(data, dataclasses.replace(learning, episode=learning.episode % episodes))
+        assert train(data, two_activities, path) == 2
+        said = capsys.readouterr().err
+        assert f'at least 3 episodes to split, found {episodes}' in said
+        assert ('--test 0' in said) == advised
+    assert train(data, two_activities, path, '--test', '0', '--steps', '10') == 0
 
 
 def test_evaluate_shows_figures_as_a_table_as_json_and_as_a_picture(

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -125,7 +124,7 @@ def train(
         width or RobotPolicy.WIDTH,
         fitting.stored_as(weights),
         false_activation,
-        robot or data[0].stem,
+        robot or fitting.robot_name(data[0]),
         version,
         fitting.created(found.source),
         sources=found.origin,
@@ -170,19 +169,15 @@ def _learning(data: LearningData, taxonomy: Sequence[str], events: str) -> Learn
     """
     from thinking_policy.training.learning_files import load_learning_set
 
-    learning = load_learning_set(
-        data.source, taxonomy=taxonomy, vocabulary=_codes(events, data) or None
-    )
-    if events == 'none':
-        learning = dataclasses.replace(learning, events=None)
+    learning = load_learning_set(data.source, taxonomy=taxonomy, vocabulary=_codes(events, data))
     if data.origin:  # a rule that never held is no fault of the data
         learning = learning.without_unused(data.name)
     learning.check_classes(data.name)
     return learning
 
 
-def _codes(words: str, data: LearningData) -> tuple[str, ...]:
-    """Return the event codes to read; none where the data bring packed events.
+def _codes(words: str, data: LearningData) -> tuple[str, ...] | None:
+    """Return the event codes to read; None: those of events that the data bring packed.
 
     Raises:
         ThinkingPolicyError: No codes, one twice, or one that never occurs.
@@ -193,7 +188,7 @@ def _codes(words: str, data: LearningData) -> tuple[str, ...]:
         return ()
     found = exported_codes(data.source)
     if words == 'all':
-        return found
+        return found or None
     codes = tuple(word.strip() for word in words.split(','))
     if '' in codes or len(set(codes)) < len(codes):
         raise ThinkingPolicyError(

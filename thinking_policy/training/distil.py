@@ -57,7 +57,7 @@ def teach(
     learning = load_learning_set(
         data,
         taxonomy=[activity.id for activity in manifest.activities],
-        vocabulary=manifest.event_vocabulary or None,
+        vocabulary=manifest.event_vocabulary,
         recent_events=manifest.recent_events,
         unlabelled=True,
     )

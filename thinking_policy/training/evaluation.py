@@ -208,7 +208,7 @@ def prepared(
     learning = load_learning_set(
         data,
         taxonomy=[activity.id for activity in manifest.activities],
-        vocabulary=manifest.event_vocabulary or None,
+        vocabulary=manifest.event_vocabulary,
         recent_events=manifest.recent_events,
     )
     check_fit(manifest, learning, str(policy), name)

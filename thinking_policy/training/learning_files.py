@@ -69,7 +69,7 @@ def load_learning_set(
         source: Each file or entry has the same signals and activities.
         taxonomy: Ids that labels may have; their order becomes that of the set. None: any.
         vocabulary: Event codes to pack from exported events; None: those of events that are
-            packed already, if there are any.
+            packed already, if there are any; empty: events are not looked at.
         recent_events: E, recent events to pack.
         unlabelled: Take files without labels too: `taxonomy` then says the activities, and no
             row has a weight.

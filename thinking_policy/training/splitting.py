@@ -36,7 +36,7 @@ def split_by_episode(
     if len(names) < len(shares):
         raise LearningError(
             f'{source}: expected at least {len(shares)} episodes to split, found {len(names)}; '
-            'record more (each bag is one at least), or set --test 0'
+            f'record more (each bag is one at least){_fewer_parts(len(names), len(shares))}'
         )
     due = (learning.labels >= 0.5) & (learning.weight > 0)
     content = np.zeros((len(names), 1 + due.shape[1]))
@@ -60,3 +60,8 @@ def split_by_episode(
         has[part] |= content[name] > 0
         left -= content[name] > 0
     return tuple(learning.take(part_of[member] == part) for part in range(len(shares)))
+
+
+def _fewer_parts(episodes: int, parts: int) -> str:
+    """Return what else would help: with one episode nothing does."""
+    return ', or set --test 0' if 2 <= episodes < parts else ''

@@ -34,7 +34,8 @@ def stored_events(
         arrays: Of the file.
         path: File named in errors.
         episode: int64 [N].
-        vocabulary: Codes to pack exported events for; None: those of packed ones, if any.
+        vocabulary: Codes to pack exported events for; None: those of packed ones, if any; empty:
+            events are not looked at.
         recent_events: E, recent events to pack.
         settings: Of the export: how many events a situation holds.
 
@@ -44,6 +45,8 @@ def stored_events(
     Raises:
         LearningError: Events are missing, don't match, or are packed for other codes.
     """
+    if vocabulary is not None and not vocabulary:
+        return None
     if 'vocabulary' in arrays:
         ready = tuple(str(code) for code in np.atleast_1d(arrays['vocabulary']))
         if vocabulary is not None and tuple(vocabulary) != ready:
@@ -56,7 +59,7 @@ def stored_events(
             _packed_codes(arrays, len(ready), path),
             *(numbers(arrays, name, path) for name in PACKED[1:]),
         )
-    if not vocabulary:
+    if vocabulary is None:
         return None
     require(arrays, ('stamp_ns', 'event_row', 'event_stamp_ns', 'event_code'), path)
     _check_export(arrays, len(episode), path)
