@@ -74,11 +74,10 @@ class Run:
         """Let a tick pass with (seconds before its end, value); return its reading."""
         self.tick += 1
         end = self.tick * SECOND
-        self.track.add(
-            np.array([end - round(before * SECOND) for before, _ in messages], np.int64),
-            np.array([value for _, value in messages], float),
-            np.zeros(len(messages), np.int64),
-        )
+        stamps = np.array([end - round(before * SECOND) for before, _ in messages], np.int64)
+        if len(stamps):
+            values = np.array([value for _, value in messages], float)
+            self.track.add(stamps, values, np.zeros(len(stamps), np.int64), int(stamps.max()))
         if self.track.completes(self.tick):
             self.track.complete(end)
         found = self.track.reading(end)

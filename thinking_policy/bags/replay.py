@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.lockstep import (
@@ -19,7 +20,7 @@ from thinking_policy.bags.lockstep import (
 from thinking_policy.bags.reader import Bag
 from thinking_policy.bags.topics import ABSENT, Feed, match_topics
 from thinking_policy.situation import Counters, Situation, SituationConfig, SituationTracker
-from thinking_policy.situation.intake import Decoded
+from thinking_policy.situation.intake import Rows
 
 _BATCH = 1024  # steps that are read ahead
 _BATCH_BYTES = 4 << 20
@@ -77,22 +78,20 @@ class Replay(Iterator[Situation]):
     def _run(
         self, tracker: SituationTracker, steps: Iterator[Step], names: dict[str, list[str]]
     ) -> Iterator[Situation]:
-        for batch, raws_of in _batches(steps):
+        for batch in _batches(steps):
             waiting = {
-                name: _Waiting([(topic, tracker.decode(topic, raws)) for topic in names[name]])
-                for name, raws in raws_of.items()
+                name: _Waiting(tracker, names[name], plays) for name, plays in batch.plays.items()
             }
-            for step in batch:
-                if isinstance(step, Play):
-                    self.played += 1
-                    waiting[step.topic].add(step)
-                else:
-                    for messages in waiting.values():
-                        messages.hand_to(tracker)
-                    self.clock_ns = step.clock_ns
-                    yield from tracker.advance(step.clock_ns)
+            for step in batch.steps:
+                if isinstance(step, str):
+                    waiting[step].played += 1
+                    continue
+                for messages in waiting.values():
+                    self.played += messages.hand_over()
+                self.clock_ns = step.clock_ns
+                yield from tracker.advance(step.clock_ns)
             for messages in waiting.values():
-                messages.hand_to(tracker)
+                self.played += messages.hand_over()
 
     def __next__(self) -> Situation:
         """Return the situation of the next tick."""
@@ -100,56 +99,62 @@ class Replay(Iterator[Situation]):
 
 
 class _Waiting:
-    """Messages of one topic of a bag, read ahead, that wait for the clock to move on."""
+    """Messages of one topic of a bag, read ahead, that wait for the clock to move on.
 
-    def __init__(self, decoded: list[tuple[str, Decoded]]) -> None:
-        self._decoded = decoded
-        self._start = 0
-        self._sizes: list[int] = []
-        self._received: list[int] = []
-        self._recorded: list[int] = []
-
-    def add(self, step: Play) -> None:
-        """Let the next message be played."""
-        self._sizes.append(len(step.raw))
-        self._received.append(step.received_ns)
-        self._recorded.append(step.record_ns)
-
-    def hand_to(self, tracker: SituationTracker) -> None:
-        """Give the tracker what was played since the last time."""
-        if not self._sizes:
-            return
-        stop = self._start + len(self._sizes)
-        for topic, decoded in self._decoded:
-            tracker.receive_decoded(
-                topic,
-                decoded.part(self._start, stop),
-                self._sizes,
-                self._received,
-                self._recorded,
-            )
-        self._start = stop
-        self._sizes, self._received, self._recorded = [], [], []
-
-
-def _batches(steps: Iterator[Step]) -> Iterator[tuple[list[Step], dict[str, list[bytes]]]]:
-    """Yield all steps, in lists that are long enough for reading ahead to be worth it.
-
-    Beside each the messages in it, by topic.
+    Attributes:
+        played: How many the replay has come to.
     """
-    batch: list[Step] = []
-    raws: dict[str, list[bytes]] = {}
-    size = 0
+
+    def __init__(
+        self, tracker: SituationTracker, topics: Sequence[str], plays: Sequence[Play]
+    ) -> None:
+        _, raws, recorded, received = zip(*plays, strict=True)
+        self._tracker = tracker
+        self._rows: list[tuple[str, Rows]] = [
+            (topic, tracker.read(topic, raws, received, recorded)) for topic in topics
+        ]
+        self._sizes = list(map(len, raws))
+        self._handed = self.played = 0
+
+    def hand_over(self) -> int:
+        """Give the tracker what was played since the last time; return how many."""
+        count = self.played - self._handed
+        if count:
+            some = slice(self._handed, self.played)
+            for topic, rows in self._rows:
+                self._tracker.receive_rows(topic, rows.where(some), self._sizes[some])
+            self._handed = self.played
+        return count
+
+
+@dataclass
+class _Batch:
+    """A stretch of the replay.
+
+    Attributes:
+        steps: In order; for a message its topic stands.
+        plays: The messages by topic.
+    """
+
+    steps: list[str | Advance] = field(default_factory=list)
+    plays: dict[str, list[Play]] = field(default_factory=dict)
+
+
+def _batches(steps: Iterator[Step]) -> Iterator[_Batch]:
+    """Yield all steps, in stretches that are long enough for reading ahead to be worth it."""
+    batch, size = _Batch(), 0
     for step in steps:
-        batch.append(step)
         if isinstance(step, Play):
-            raws.setdefault(step.topic, []).append(step.raw)
+            batch.steps.append(step.topic)
+            batch.plays.setdefault(step.topic, []).append(step)
             size += len(step.raw)
-        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
-            yield batch, raws
-            batch, raws, size = [], {}, 0
-    if batch:
-        yield batch, raws
+        else:
+            batch.steps.append(step)
+        if len(batch.steps) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = _Batch(), 0
+    if batch.steps:
+        yield batch
 
 
 def situations_of(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ MAX_ROWS = 200_000  # messages of a topic, as numbers, that wait for their tick
 
 Float64s = NDArray[np.float64]
 Int64s = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 
 class Jump(enum.Enum):
@@ -35,8 +36,7 @@ class Jump(enum.Enum):
     FORWARD = 'forward'
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(NamedTuple):  # one for each tick: made in a third of a dataclass's time
     """Where the ticks stand when messages are put on them."""
 
     period_ns: int
@@ -55,15 +55,19 @@ class Columns:
         stamp: Reads the header's time; None: the receive time counts.
         by_header: Whether the header's time was asked for.
         payload: Reads what an event topic carries; returns None for a broken message.
+        period_ns: Of the tick grid.
     """
 
     readers: tuple[tuple[FieldReader, Callable[[Float64s], Float64s]], ...]
     stamp: StampReader | None
     by_header: bool
     payload: Callable[[bytes], Any] | None
+    period_ns: int
 
-    def decode(self, raws: Sequence[bytes]) -> Decoded:
-        """Read messages; what comes out for one does not depend on the others."""
+    def read(
+        self, raws: Sequence[bytes], received_ns: Sequence[int], arrival_ns: Sequence[int]
+    ) -> Rows:
+        """Read n messages; what comes out for one does not depend on the others."""
         count = len(raws)
         broken = np.zeros(count, np.bool_)
         values = np.empty((count, len(self.readers)))
@@ -77,35 +81,22 @@ class Columns:
                 payloads[index] = self.payload(raw)
                 broken[index] |= payloads[index] is None
         values[broken] = np.nan
-        header = np.zeros(count, np.int64)
-        if self.by_header and self.stamp is not None:
-            header = self.stamp.read(raws)
-            header[broken] = 0
-        return Decoded(values, broken, header, payloads)
+        stamps, stamped = self._stamps(raws, received_ns, broken)
+        arrivals = np.zeros(count, np.int64) if self.by_header else np.array(arrival_ns, np.int64)
+        ticks = -(-stamps // self.period_ns)
+        usable = np.isfinite(values)
+        return Rows(stamps, stamped, arrivals, ticks, broken, values, usable, payloads)
 
-
-@dataclass
-class Decoded:
-    """n messages of one topic as numbers, whenever they came.
-
-    Attributes:
-        values: In the signals' units [n, signals], NaN where unusable.
-        broken: Whether unreadable [n].
-        header: The header's time [n]; 0 where there is none or it doesn't count.
-        payloads: What event topics carry [n].
-    """
-
-    values: Float64s
-    broken: NDArray[np.bool_]
-    header: Int64s
-    payloads: NDArray[np.object_]
-
-    def part(self, start: int, stop: int) -> Decoded:
-        """Return some of them."""
-        chosen = slice(start, stop)
-        return Decoded(
-            self.values[chosen], self.broken[chosen], self.header[chosen], self.payloads[chosen]
-        )
+    def _stamps(
+        self, raws: Sequence[bytes], received_ns: Sequence[int], broken: Bools
+    ) -> tuple[Int64s, Bools]:
+        """Return the times that count, and which of them are the header's."""
+        received = np.array(received_ns, np.int64)
+        if not self.by_header or self.stamp is None:
+            return received, np.zeros(len(raws), np.bool_)
+        header = self.stamp.read(raws)
+        stamped = (header > 0) & ~broken
+        return np.where(stamped, header, received), stamped
 
 
 @dataclass
@@ -114,33 +105,39 @@ class Rows:
 
     Attributes:
         stamps: Nanoseconds [n].
+        stamped: Whether these are the header's, not the receive time [n].
         arrivals: What tells equal receive times apart [n]: under sim time all messages of a tick
             have the same. All 0 by header time, where arrival says nothing.
         ticks: Where they belong [n].
         broken: Whether unreadable [n].
         values: In the signals' units [n, signals], NaN where unusable.
+        usable: Where they are not NaN [n, signals].
         payloads: What event topics carry [n].
     """
 
     stamps: Int64s
+    stamped: Bools
     arrivals: Int64s
     ticks: Int64s
-    broken: NDArray[np.bool_]
+    broken: Bools
     values: Float64s
+    usable: Bools
     payloads: NDArray[np.object_]
 
     def __len__(self) -> int:
         return len(self.stamps)
 
-    def where(self, mask: NDArray[np.bool_]) -> Rows:
-        """Return the rows where `mask` is true."""
+    def where(self, chosen: Bools | slice) -> Rows:
+        """Return some of the rows."""
         return Rows(
-            self.stamps[mask],
-            self.arrivals[mask],
-            self.ticks[mask],
-            self.broken[mask],
-            self.values[mask],
-            self.payloads[mask],
+            self.stamps[chosen],
+            self.stamped[chosen],
+            self.arrivals[chosen],
+            self.ticks[chosen],
+            self.broken[chosen],
+            self.values[chosen],
+            self.usable[chosen],
+            self.payloads[chosen],
         )
 
 
@@ -151,10 +148,10 @@ class Intake:
         self.counts = counts
         self._columns: Columns | None = None
         self._raws: list[bytes] = []
-        self._decoded: list[Decoded] = []  # or these: the same, read already
-        self._sizes: list[int] = []
         self._received: list[int] = []
         self._arrivals: list[int] = []
+        self._read: list[Rows] = []  # or these: the same, read ahead
+        self._sizes: list[int] = []
         self._bytes = 0
         self._rows: list[Rows] = []
 
@@ -166,45 +163,35 @@ class Intake:
         self, raws: Sequence[bytes], received_ns: Sequence[int], arrival_ns: Sequence[int]
     ) -> None:
         """Append messages; `arrival_ns` decides between equal receive times."""
-        if self._expect(len(raws)):
-            self._raws += raws
-            self._append(list(map(len, raws)), received_ns, arrival_ns)
-
-    def receive_decoded(
-        self,
-        decoded: Decoded,
-        sizes: Sequence[int],
-        received_ns: Sequence[int],
-        arrival_ns: Sequence[int],
-    ) -> None:
-        """Append messages that `Columns.decode` has read, of `sizes` bytes."""
-        if self._expect(len(sizes)):
-            self._decoded.append(decoded)
-            self._append(sizes, received_ns, arrival_ns)
-
-    def decode(self, raws: Sequence[bytes]) -> Decoded:
-        """Read messages ahead of time, for `receive_decoded`; the topic has to be bound."""
-        assert self._columns is not None, 'bound before anything is replayed'
-        return self._columns.decode(raws)
-
-    def _expect(self, count: int) -> bool:
-        self.counts.received += count
+        self.counts.received += len(raws)
         if self._columns is None:
-            self.counts.unbound += count
-            return False
-        self.counts.pending += count
-        return True
-
-    def _append(
-        self, sizes: Sequence[int], received_ns: Sequence[int], arrival_ns: Sequence[int]
-    ) -> None:
-        self._sizes += sizes
+            self.counts.unbound += len(raws)
+            return
+        self._raws += raws
         self._received += received_ns
         self._arrivals += arrival_ns
+        self._append(list(map(len, raws)))
+
+    def read(
+        self, raws: Sequence[bytes], received_ns: Sequence[int], arrival_ns: Sequence[int]
+    ) -> Rows:
+        """Read messages ahead of time, for `receive_rows`; the topic has to be bound."""
+        assert self._columns is not None, 'bound before anything is replayed'
+        return self._columns.read(raws, received_ns, arrival_ns)
+
+    def receive_rows(self, rows: Rows, sizes: Sequence[int]) -> None:
+        """Append messages that `read` has read, of `sizes` bytes."""
+        self.counts.received += len(rows)
+        self._read.append(rows)
+        self._append(sizes)
+
+    def _append(self, sizes: Sequence[int]) -> None:
+        self.counts.pending += len(sizes)
+        self._sizes += sizes
         self._bytes += sum(sizes)
         while len(self._sizes) > 1 and (len(self._sizes) > MAX_RAW or self._bytes > MAX_RAW_BYTES):
             self._bytes -= self._sizes.pop(0)
-            del self._received[0], self._arrivals[0], self._raws[:1]
+            del self._raws[:1], self._received[:1], self._arrivals[:1]
             self._leave('overflow', 1)
 
     def ingest(self, grid: Grid) -> None:
@@ -214,20 +201,23 @@ class Intake:
         if not self._sizes or self._columns is None:
             return
         try:
-            rows, stamped = self._place(self._columns, grid.period_ns)
+            rows = self._newest()
         finally:  # whatever happens, the same messages don't come again at every tick
-            self._raws, self._decoded, self._sizes = [], [], []
-            self._received, self._arrivals, self._bytes = [], [], 0
+            self._raws, self._received, self._arrivals = [], [], []
+            self._read, self._sizes, self._bytes = [], [], 0
+        broken = int(np.count_nonzero(rows.broken))
+        self._leave('broken', broken)
+        if self._columns.by_header:
+            self.counts.unstamped += len(rows) - broken - int(np.count_nonzero(rows.stamped))
         if grid.jump is not Jump.NONE:
-            stamped = stamped[_in_epoch(rows, grid)]
             rows = self._of_this_epoch(rows, grid)
         if self._columns.by_header:  # by receive time nothing is early or late
-            future = stamped & (rows.stamps > grid.now_ns + grid.future_ns)
-            late = stamped & (rows.ticks < grid.open_tick)
-            if future.any() or late.any():
-                self._leave('future', int(future.sum()))
-                self._leave('late', int(late.sum()))
-                rows = rows.where(~(future | late))
+            future = rows.stamped & (rows.stamps > grid.now_ns + grid.future_ns)
+            late = rows.stamped & (rows.ticks < grid.open_tick)
+            self._leave('future', int(np.count_nonzero(future)))
+            self._leave('late', int(np.count_nonzero(late)))
+            if np.count_nonzero(out := future | late):
+                rows = rows.where(~out)
         self._rows.append(rows)
         self._bound_rows()
 
@@ -236,10 +226,9 @@ class Intake:
         if not self._rows:
             return None
         rows = self._rows[0] if len(self._rows) == 1 else _joined(self._rows)
-        due = rows.ticks <= tick
-        if due.all():
-            self._rows = []
-        else:
+        self._rows = []
+        if rows.ticks.max(initial=0) > tick:
+            due = rows.ticks <= tick
             self._rows = [rows.where(~due)]
             rows = rows.where(due)
         self._leave('used', len(rows) - int(np.count_nonzero(rows.broken)))
@@ -250,31 +239,14 @@ class Intake:
         self.counts.used -= 1
         self.counts.empty += 1
 
-    def _place(self, columns: Columns, period_ns: int) -> tuple[Rows, NDArray[np.bool_]]:
-        """Return what came as rows, and which of them have a stamp of their own."""
-        count = len(self._sizes)
-        decoded = self._read(columns, count)
-        broken = int(np.count_nonzero(decoded.broken))
-        stamps = np.array(self._received, np.int64)
-        stamped = decoded.header > 0
-        if columns.by_header:
-            stamps = np.where(stamped, decoded.header, stamps)
-            arrivals = np.zeros(count, np.int64)
-            self.counts.unstamped += int(count - broken - stamped.sum())
-        else:
-            arrivals = np.array(self._arrivals, np.int64)
-        self._leave('broken', broken)
-        ticks = -(-stamps // period_ns)
-        rows = Rows(stamps, arrivals, ticks, decoded.broken, decoded.values, decoded.payloads)
-        return rows, stamped
-
-    def _read(self, columns: Columns, count: int) -> Decoded:
-        """Return the newest `count` of what came; older ones were too many."""
-        if self._raws:  # a live topic's; what a bag brings was decoded ahead
-            return columns.decode(self._raws)
-        parts = self._decoded
-        whole = parts[0] if len(parts) == 1 else _of_parts(parts)
-        return whole if len(whole.broken) == count else whole.part(-count, len(whole.broken))
+    def _newest(self) -> Rows:
+        """Return what came and was not too much."""
+        if self._raws:  # a live topic's; what a bag brings was read ahead
+            assert self._columns is not None
+            return self._columns.read(self._raws, self._received, self._arrivals)
+        rows = self._read[0] if len(self._read) == 1 else _joined(self._read)
+        surplus = len(rows) - len(self._sizes)
+        return rows.where(slice(surplus, None)) if surplus else rows
 
     def _of_this_epoch(self, rows: Rows, grid: Grid) -> Rows:
         keep = _in_epoch(rows, grid)
@@ -295,18 +267,9 @@ class Intake:
             self.counts.pending -= count
 
 
-def _of_parts(parts: Sequence[Decoded]) -> Decoded:
-    return Decoded(
-        np.concatenate([part.values for part in parts]),
-        np.concatenate([part.broken for part in parts]),
-        np.concatenate([part.header for part in parts]),
-        np.concatenate([part.payloads for part in parts]),
-    )
-
-
-def _in_epoch(rows: Rows, grid: Grid) -> NDArray[np.bool_]:
+def _in_epoch(rows: Rows, grid: Grid) -> Bools:
     """Tell which messages belong to the time after a clock jump."""
-    keep: NDArray[np.bool_] = rows.stamps > (grid.open_tick - 1) * grid.period_ns
+    keep: Bools = rows.stamps > (grid.open_tick - 1) * grid.period_ns
     if grid.jump is Jump.BACK:
         keep &= rows.stamps <= grid.now_ns
     return keep
@@ -315,9 +278,11 @@ def _in_epoch(rows: Rows, grid: Grid) -> NDArray[np.bool_]:
 def _joined(rows: Sequence[Rows]) -> Rows:
     return Rows(
         np.concatenate([part.stamps for part in rows]),
+        np.concatenate([part.stamped for part in rows]),
         np.concatenate([part.arrivals for part in rows]),
         np.concatenate([part.ticks for part in rows]),
         np.concatenate([part.broken for part in rows]),
         np.concatenate([part.values for part in rows]),
+        np.concatenate([part.usable for part in rows]),
         np.concatenate([part.payloads for part in rows]),
     )

@@ -133,13 +133,15 @@ def over_time(name: str, stamps_ns: Int64s, values: Float64s, arrivals: Int64s) 
         of them where stamp and arrival are equal; `count` is the number of usable messages.
     """
     usable = np.isfinite(values)
+    count = int(np.count_nonzero(usable))
     if name == 'invalid_fraction':
-        return 1.0 - float(np.sum(usable)) / len(values)
-    values = values[usable]
-    if not len(values):
+        return 1.0 - count / len(values)
+    if not count:
         return math.nan
+    if count < len(values):
+        stamps_ns, values, arrivals = stamps_ns[usable], values[usable], arrivals[usable]
     if name == 'last':
-        return float(values[np.lexsort((values, arrivals[usable], stamps_ns[usable]))[-1]])
+        return float(values[np.lexsort((values, arrivals, stamps_ns))[-1]])
     return _OVER_TIME[name](values)
 
 
@@ -159,7 +161,7 @@ _OVER_TIME: Mapping[str, Callable[[Float64s], float]] = {
     'mean': _fmean,
     'rms': _frms,
     'std': _fstd,
-    'min': lambda values: float(np.min(values)),
-    'max': lambda values: float(np.max(values)),
+    'min': lambda values: float(values.min()),
+    'max': lambda values: float(values.max()),
     'count': lambda values: float(len(values)),
 }

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,23 +57,23 @@ class SignalTrack:
     def __init__(self, config: SignalConfig) -> None:
         self.config = config
         self._stale_ns = nanoseconds(config.stale_s)
-        self._stamps: list[Int64s] = []
-        self._arrivals: list[Int64s] = []
-        self._values: list[Float64s] = []
+        self._period: list[tuple[Int64s, Float64s, Int64s]] = []
         self._newest_ns: int | None = None
         self._state = SignalState.NEVER
         self._value = math.nan
 
-    def add(self, stamps_ns: Int64s, values: Float64s, arrivals: Int64s) -> None:
-        """Take the messages of one tick: stamps, values (NaN: unusable) and order, all [n]."""
-        if not len(stamps_ns):
-            return
-        self._stamps.append(stamps_ns)
-        self._arrivals.append(arrivals)
-        self._values.append(values)
-        newest = int(stamps_ns.max())
-        if self._newest_ns is None or newest > self._newest_ns:
-            self._newest_ns = newest
+    def add(self, stamps_ns: Int64s, values: Float64s, arrivals: Int64s, newest_ns: int) -> None:
+        """Take the messages of one tick.
+
+        Args:
+            stamps_ns: int64 [n], n ≥ 1.
+            values: float64 [n], NaN where unusable.
+            arrivals: int64 [n], decide between equal stamps.
+            newest_ns: The largest of `stamps_ns`.
+        """
+        self._period.append((stamps_ns, values, arrivals))
+        if self._newest_ns is None or newest_ns > self._newest_ns:
+            self._newest_ns = newest_ns
 
     def completes(self, tick: int) -> bool:
         """Whether a sampling period ends with this tick."""
@@ -82,13 +81,9 @@ class SignalTrack:
 
     def complete(self, end_ns: int) -> float | None:
         """End a sampling period; return its sample in the signal's unit, None if not valid."""
-        if self._values:
-            self._value = over_time(
-                self.config.over_time,
-                _joined(self._stamps),
-                _joined(self._values),
-                _joined(self._arrivals),
-            )
+        if self._period:
+            messages = self._period[0] if len(self._period) == 1 else _joined(self._period)
+            self._value = over_time(self.config.over_time, *messages)
             self._state = SignalState.OK if math.isfinite(self._value) else SignalState.INVALID
             self.forget_period()
         elif self._newest_ns is None:
@@ -107,9 +102,7 @@ class SignalTrack:
 
     def forget_period(self) -> None:
         """Drop the messages of the sampling period that is under way."""
-        self._stamps.clear()
-        self._values.clear()
-        self._arrivals.clear()
+        self._period.clear()
 
     def forget(self) -> None:
         """Begin as if no message had ever come: the clock is another one now."""
@@ -119,6 +112,8 @@ class SignalTrack:
         self._value = math.nan
 
 
-def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return the parts as one array; mostly there is one."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def _joined(
+    parts: list[tuple[Int64s, Float64s, Int64s]],
+) -> tuple[Int64s, Float64s, Int64s]:
+    stamps, values, arrivals = zip(*parts, strict=True)
+    return np.concatenate(stamps), np.concatenate(values), np.concatenate(arrivals)

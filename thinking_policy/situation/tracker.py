@@ -18,12 +18,12 @@ from thinking_policy.situation.episodes import EpisodeRule
 from thinking_policy.situation.errors import SituationError
 from thinking_policy.situation.event_messages import payload_reader
 from thinking_policy.situation.events import DiagnosticWatch, LimitWatch, topic_code
-from thinking_policy.situation.intake import Columns, Decoded, Grid, Intake, Jump, Rows
+from thinking_policy.situation.intake import Columns, Grid, Intake, Jump, Rows
 from thinking_policy.situation.memory import EventMemory
 from thinking_policy.situation.message_types import MessageType, full_name
 from thinking_policy.situation.requests import TopicRequest, topic_requests
 from thinking_policy.situation.signals import SignalTrack, to_unit
-from thinking_policy.situation.situation import Event, EventKind, Situation
+from thinking_policy.situation.situation import Event, EventKind, Reading, Situation
 from thinking_policy.situation.window import Window
 
 MAX_NEW_EVENTS = 1000  # of one tick, the newest; more than that is a flood
@@ -64,6 +64,8 @@ class SituationTracker:
             signals={signal.name: SignalCounts() for signal in config.signals},
         )
         self._intakes = {topic: Intake(counts) for topic, counts in self.counters.topics.items()}
+        self._names = config.names
+        self._signal_counts = [self.counters.signals[name] for name in config.names]
         self._period_ns = config.tick_period_ns
         # A tick longer than the jump would make every tick one.
         self._jump_ns = max(nanoseconds(config.clock_jump_s), 2 * self._period_ns)
@@ -117,6 +119,7 @@ class SituationTracker:
                 stamp_reader(message_type),
                 request.by_header,
                 payload,
+                self._period_ns,
             )
         )
 
@@ -149,23 +152,22 @@ class SituationTracker:
             return
         intake.receive(raws, received_ns, arrival_ns)
 
-    def decode(self, topic: str, raws: Sequence[bytes]) -> Decoded:
-        """Read n messages of a bound topic ahead of time, for `receive_decoded`.
+    def read(
+        self,
+        topic: str,
+        raws: Sequence[bytes],
+        received_ns: Sequence[int],
+        arrival_ns: Sequence[int],
+    ) -> Rows:
+        """Read n messages of a bound topic ahead of time, for `receive_rows`.
 
         Many at once cost far less than a few at each tick.
         """
-        return self._intakes[topic].decode(raws)
+        return self._intakes[topic].read(raws, received_ns, arrival_ns)
 
-    def receive_decoded(
-        self,
-        topic: str,
-        decoded: Decoded,
-        sizes: Sequence[int],
-        received_ns: Sequence[int],
-        arrival_ns: Sequence[int],
-    ) -> None:
-        """Take n messages that `decode` has read, as `receive_all` does; `sizes` in bytes."""
-        self._intakes[topic].receive_decoded(decoded, sizes, received_ns, arrival_ns)
+    def receive_rows(self, topic: str, rows: Rows, sizes: Sequence[int]) -> None:
+        """Take n messages that `read` has read, as `receive_all` does; `sizes` in bytes."""
+        self._intakes[topic].receive_rows(rows, sizes)
 
     def advance(self, now_ns: int) -> list[Situation]:
         """Close the ticks that are due at `now_ns` and return their situations, oldest first.
@@ -222,7 +224,8 @@ class SituationTracker:
         self._begin_episode_if_due(end_ns, arrived)
         for request, rows in arrived:
             self._add_values(request, rows)
-        new_events = self._new_events(end_ns, arrived, self._complete_samples(tick, end_ns))
+        readings, limits = self._complete_samples(tick, end_ns)
+        new_events = self._new_events(end_ns, arrived, limits)
         window, valid = self._window.snapshot()
         self.counters.ticks += 1
         return Situation(
@@ -230,17 +233,17 @@ class SituationTracker:
             tick=tick,
             episode=self._episode.name,
             period_s=self.config.tick_period_s,
-            signals=self.config.names,
+            signals=self._names,
             window=window,
             valid=valid,
-            readings=tuple(track.reading(end_ns) for track in self._tracks),
+            readings=readings,
             new_events=new_events,
             events=self._memory.recent(),
             recalled=self._memory.recalled(end_ns),
         )
 
     def _begin_episode_if_due(self, end_ns: int, arrived: list[tuple[TopicRequest, Rows]]) -> None:
-        usable = any(np.isfinite(rows.values).any() for _, rows in arrived)
+        usable = any(np.count_nonzero(rows.usable) for _, rows in arrived)
         missions = sorted(
             (int(stamp), text)
             for request, rows in arrived
@@ -260,27 +263,36 @@ class SituationTracker:
             limit.rearm()
 
     def _add_values(self, request: TopicRequest, rows: Rows) -> None:
+        if not request.signals:
+            return
         sound = len(rows) - int(np.count_nonzero(rows.broken))
+        newest_ns = int(rows.stamps.max())
         for column, index in enumerate(request.signals):
-            values = rows.values[:, column]
-            self._tracks[index].add(rows.stamps, values, rows.arrivals)
-            usable = int(np.count_nonzero(np.isfinite(values)))
-            counts = self.counters.signals[self.config.signals[index].name]
+            self._tracks[index].add(rows.stamps, rows.values[:, column], rows.arrivals, newest_ns)
+            usable = int(np.count_nonzero(rows.usable[:, column]))
+            counts = self._signal_counts[index]
             counts.usable += usable
             counts.invalid += sound - usable
 
-    def _complete_samples(self, tick: int, end_ns: int) -> list[Event]:
-        """End the sampling periods that end with this tick; return limits that were crossed."""
-        events = []
+    def _complete_samples(self, tick: int, end_ns: int) -> tuple[tuple[Reading, ...], list[Event]]:
+        """End the sampling periods that end with this tick.
+
+        Returns:
+            How each signal stands then, and the limits that were crossed.
+        """
+        readings, events = [], []
         for column, track in enumerate(self._tracks):
             if track.completes(tick):
                 self._window.push(column, track.complete(end_ns))
-            events += self._limits[column].at(end_ns, track.reading(end_ns))
-        return events
+            readings.append(reading := track.reading(end_ns))
+            events += self._limits[column].at(end_ns, reading)
+        return tuple(readings), events
 
     def _new_events(
         self, end_ns: int, arrived: list[tuple[TopicRequest, Rows]], limits: list[Event]
     ) -> tuple[Event, ...]:
+        if not limits and not any(r.diagnostics or r.events for r, _ in arrived):
+            return ()  # as nearly always
         events = limits
         statuses: list[tuple[int, str, int]] = []
         for request, rows in arrived:
