@@ -17,6 +17,7 @@ from thinking_policy.bags.labelling import (
     read_labels,
     write_labels,
 )
+from thinking_policy.bags.labelling import table_files
 
 START = 1_700_000_000_000_000_001
 IDS = ('trend', 'hazard', 'cause')
@@ -92,6 +93,45 @@ def test_one_confidence_counts_for_a_row_in_which_nothing_is_called_for(tmp_path
     file = tmp_path / 'labels.csv'
     file.write_text('bag,time,activities,confidence,about\nwalk,1,,0.5,trend;hazard\n')
     assert read_labels(file).confidence.tolist() == [[0.5, 0.5]]
+
+
+@pytest.mark.parametrize('suffix', ['.csv', '.parquet'])
+def test_tables_longer_than_what_is_held_at_a_time_come_back(tmp_path, suffix, monkeypatch):
+    monkeypatch.setattr(table_files, '_READ', 2)
+    rows = [[(i == 4, 1.0, 'rule:a' if i == 4 else ''), SILENT, SILENT] for i in range(7)]
+    table = table_of(rows, bags=['a', 'b', 'a', 'b', 'b', 'c', 'a'])
+    write_labels(tmp_path / f'labels{suffix}', table)
+    assert_same(read_labels(tmp_path / f'labels{suffix}'), table)
+
+
+def test_parquet_of_other_programs_is_read_whatever_its_columns_types(tmp_path):
+    import pyarrow
+    import pyarrow.parquet
+
+    columns = {
+        'bag': pyarrow.array(['walk', 'walk', 'run']),
+        'time': pyarrow.array([12.5, 13.0, 12.5], pyarrow.float64()),
+        'activities': pyarrow.array(['trend', None, 'hazard']).dictionary_encode(),
+        'confidence': pyarrow.array([0.5, None, 1], pyarrow.float64()),
+        'note': pyarrow.array([1, 2, 3]),
+    }
+    pyarrow.parquet.write_table(pyarrow.table(columns), tmp_path / 'labels.parquet')
+    table = read_labels(tmp_path / 'labels.parquet')
+    assert table.activities == ('trend', 'hazard')
+    assert table.bag.tolist() == ['walk', 'walk', 'run']
+    assert table.stamp_ns.tolist() == [12_500_000_000, 13_000_000_000, 12_500_000_000]
+    assert table.label.tolist() == [[True, False], [False, False], [False, True]]
+    assert table.confidence.tolist() == [[0.5, 1.0], [1.0, 1.0], [1.0, 1.0]]
+
+
+def test_the_first_situation_that_stands_twice_is_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(table_files, '_READ', 2)
+    file = tmp_path / 'labels.csv'
+    rows = ['b,9,', 'a,1,', 'a,2,', 'b,1,', 'a,1,', 'b,9,', 'a,1,']
+    file.write_text('\n'.join(['bag,time,activities', *rows]))
+    complaint = "labels.csv:6: the situation of bag 'a' at 1.000000000 s stands in line 3 already"
+    with pytest.raises(LabelError, match=complaint):
+        read_labels(file)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,7 @@ from thinking_policy.bags.labelling.errors import LabelError
 JOIN = ';'
 DENIED = '!'
 
+_ANSWER = ('activities', 'origin', 'confidence', 'unsure')
 _ID = re.compile(r'[a-z][a-z0-9_]*\Z')
 
 
@@ -55,11 +56,17 @@ class Answer:
 
 
 class Answers:
-    """Understands rows and remembers what it has understood; equal cells are common."""
+    """Understands rows and remembers what it has understood; equal cells are common.
+
+    Attributes:
+        all: The different answers so far.
+    """
 
     def __init__(self, path: Path) -> None:
+        self.all: list[Answer] = []
         self._path = path
-        self._known: dict[tuple[str, str, str, str], Answer] = {}
+        self._known: dict[tuple[str, ...], int] = {}
+        self._said_about: set[str] = set()
         self._about: dict[str, None] = {}
         self._met: dict[str, None] = {}
 
@@ -68,20 +75,27 @@ class Answers:
         """Ids that the rows so far answer for."""
         return tuple({**self._about, **self._met})
 
-    def of(self, record: Mapping[str, str], line: int) -> Answer:
-        """Return what a row says.
+    def of(self, columns: Mapping[str, Sequence[str]], lines: Sequence[int]) -> list[int]:
+        """Return for each of some rows which of the answers in `all` it gives.
 
         Raises:
             LabelError: A cell that can't be understood.
         """
-        if record['about']:
-            self._about.update(dict.fromkeys(_ids(record['about'], self._path, line, 'about')))
-        key = record['activities'], record['origin'], record['confidence'], record['unsure']
-        if key not in self._known:
-            answer = _answer(*key, path=self._path, line=line)
-            self._met.update(dict.fromkeys(entry.activity for entry in answer.entries))
-            self._known[key] = answer
-        return self._known[key]
+        for line, cell in zip(lines, columns['about'], strict=True):
+            if cell and cell not in self._said_about:
+                self._about.update(dict.fromkeys(_ids(cell, self._path, line, 'about')))
+                self._said_about.add(cell)
+        keys = zip(*(columns[name] for name in _ANSWER), strict=True)
+        places = []
+        for row, key in enumerate(keys):
+            place = self._known.get(key)
+            if place is None:
+                answer = _answer(*key, path=self._path, line=lines[row])
+                self._met.update(dict.fromkeys(entry.activity for entry in answer.entries))
+                place = self._known[key] = len(self.all)
+                self.all.append(answer)
+            places.append(place)
+        return places
 
 
 def in_words(
@@ -118,6 +132,10 @@ def stamp_of(cell: str, path: Path, line: int) -> int:
     Raises:
         LabelError: Not a number, or one with parts of nanoseconds.
     """
+    if cell[-10:-9] == '.' and cell[:-10].isdecimal() and cell[-9:].isdecimal():
+        stamp = int(cell[:-10] + cell[-9:])  # as tables have it; much faster than Decimal
+        if stamp < 2**63:
+            return stamp
     try:
         stamp = Decimal(cell).scaleb(9)
         if stamp == stamp.to_integral_value() and abs(stamp) < 2**63:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from thinking_policy.bags.labelling import cells
 from thinking_policy.bags.labelling.errors import LabelError
-from thinking_policy.bags.labelling.table_files import read_records, write_records
+from thinking_policy.bags.labelling.table_files import read_blocks, write_records
 
 __all__ = ['Joined', 'LabelTable', 'joined', 'joined_tables', 'read_labels', 'write_labels']
 
@@ -156,45 +157,35 @@ def read_labels(path: Path) -> LabelTable:
         LabelError: Not readable, a missing column, a wrong cell or a situation that has two rows;
             the message names file and line.
     """
-    records = read_records(path)
-    about, answers = cells.Answers(path), []
-    bags, stamps, episodes, lines = [], [], [], []
-    seen: dict[tuple[str, int, str], int] = {}
-    for line, record in records:
-        key = (record['bag'], cells.stamp_of(record['time'], path, line), record['episode'])
-        if key in seen:
-            raise LabelError(
-                f'{path}:{line}: the situation of bag {key[0]!r} at {record["time"]} s stands in '
-                f'line {seen[key]} already; keep one of the two'
-            )
-        seen[key] = line
-        bags.append(key[0])
-        stamps.append(key[1])
-        episodes.append(key[2])
-        answers.append(about.of(record, line))
-        lines.append(line)
-    activities = about.activities
-    shape = len(answers), len(activities)
-    label = np.zeros(shape, np.bool_)
-    confidence = np.ones(shape, np.float32)
-    origin = np.full(shape, '', object)
-    places = {id: column for column, id in enumerate(activities)}
-    for row, answer in enumerate(answers):
-        if answer.rest != 1.0:
-            confidence[row] = answer.rest
-        for entry in answer.entries:
-            column = places[entry.activity]
-            label[row, column] = entry.label
-            confidence[row, column] = entry.confidence
-            origin[row, column] = entry.origin
+    answers = cells.Answers(path)
+    bags, episodes, lines = _Names(), _Names(), array.array('q')
+    stamps, answered = array.array('q'), array.array('q')
+    for block in read_blocks(path):
+        times = zip(block.cells['time'], block.lines, strict=True)
+        stamps.extend([cells.stamp_of(cell, path, line) for cell, line in times])
+        bags.add(block.cells['bag'])
+        episodes.add(block.cells['episode'])
+        answered.extend(answers.of(block.cells, block.lines))
+        lines.extend(block.lines)
+    stamp_ns = np.array(stamps, np.int64)
+    twice = _first_repeated(bags.places, stamp_ns, episodes.places)
+    if twice is not None:
+        first, again = twice
+        raise LabelError(
+            f'{path}:{lines[again]}: the situation of bag {bags.texts[again]!r} at '
+            f'{cells.seconds(stamps[again])} s stands in line {lines[first]} already; keep one '
+            'of the two'
+        )
+    label, confidence, origin = _as_arrays(answers)
+    rows = np.array(answered, np.int64)
     return LabelTable(
-        activities,
-        np.array([*bags, ''], object)[:-1],  # one more: numpy takes no empty list for texts
-        np.array(stamps, np.int64),
-        np.array([*episodes, ''], object)[:-1],
-        label,
-        confidence,
-        origin,
+        answers.activities,
+        bags.texts,
+        stamp_ns,
+        episodes.texts,
+        label[rows],
+        confidence[rows],
+        origin[rows],
     )
 
 
@@ -205,6 +196,62 @@ def write_labels(path: Path, table: LabelTable) -> None:
         LabelError: It can't be written, or its name ends in neither.
     """
     write_records(path, _records(table))
+
+
+class _Names:
+    """Texts of many rows of which few differ."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, int] = {}
+        self._places = array.array('q')
+
+    def add(self, texts: Sequence[str]) -> None:
+        known = self._known
+        self._places.extend([known.setdefault(text, len(known)) for text in texts])
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        return np.array(self._places, np.int64)
+
+    @property
+    def texts(self) -> Texts:
+        # One more: numpy takes no empty list for texts.
+        texts: Texts = np.array([*self._known, ''], object)[self.places]
+        return texts
+
+
+def _first_repeated(
+    bag: NDArray[np.int64], stamp_ns: NDArray[np.int64], episode: NDArray[np.int64]
+) -> tuple[int, int] | None:
+    """Return the first row of a situation that has one already, after the earlier one."""
+    order = np.lexsort((episode, stamp_ns, bag))  # stable: equal rows stay in their order
+    same = np.ones(max(0, len(order) - 1), np.bool_)
+    for column in (bag, stamp_ns, episode):
+        same &= column[order[1:]] == column[order[:-1]]
+    pairs = np.flatnonzero(same)
+    if not len(pairs):
+        return None
+    pair = pairs[np.argmin(order[pairs + 1])]
+    return int(order[pair]), int(order[pair + 1])
+
+
+def _as_arrays(
+    answers: cells.Answers,
+) -> tuple[NDArray[np.bool_], NDArray[np.float32], Texts]:
+    """Return labels, confidences and origins of the K different answers, [K, A]."""
+    shape = len(answers.all), len(answers.activities)
+    label = np.zeros(shape, np.bool_)
+    confidence = np.ones(shape, np.float32)
+    origin = np.full(shape, '', object)
+    places = {id: column for column, id in enumerate(answers.activities)}
+    for row, answer in enumerate(answers.all):
+        confidence[row] = answer.rest
+        for entry in answer.entries:
+            column = places[entry.activity]
+            label[row, column] = entry.label
+            confidence[row, column] = entry.confidence
+            origin[row, column] = entry.origin
+    return label, confidence, origin
 
 
 def _records(table: LabelTable) -> Any:

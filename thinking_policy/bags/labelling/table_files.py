@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -16,11 +17,25 @@ from thinking_policy.whole_file import whole_file
 COLUMNS = ('bag', 'time', 'episode', 'activities', 'origin', 'confidence', 'unsure', 'about')
 NEEDED = ('bag', 'time', 'activities')
 SUFFIXES = ('.csv', '.parquet')
-_BLOCK = 65_536  # rows that Parquet stores and that are held as text at a time
+_BLOCK = 65_536  # rows that Parquet stores together
+_READ = 4_096  # rows that are held as text at a time; many more are slower
 
 
-def read_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
-    """Yield line number and cells of each row, all columns there, absent ones empty.
+@dataclass(frozen=True)
+class Block:
+    """Rows of a table, column by column: a table may have millions of rows.
+
+    Attributes:
+        lines: Line or row of each.
+        cells: Texts by column, for all of COLUMNS; absent ones are empty.
+    """
+
+    lines: Sequence[int]
+    cells: dict[str, Sequence[str]]
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """Yield the rows of a table, some thousands at a time.
 
     Raises:
         LabelError: Not readable, or a column is missing.
@@ -30,7 +45,7 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
     if not path.is_file():
         raise LabelError(f'{path}: no such file; `thinking-policy label` writes one')
     try:
-        yield from _csv_records(path) if path.suffix == '.csv' else _parquet_records(path)
+        yield from _csv_blocks(path) if path.suffix == '.csv' else _parquet_blocks(path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise LabelError(f'{path}: cannot be read: {error}') from error
 
@@ -53,12 +68,13 @@ def write_records(path: Path, records: Iterable[Sequence[str]]) -> None:
             writer.writerows(records)
 
 
-def _csv_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _csv_blocks(path: Path) -> Iterator[Block]:
     with path.open(encoding='utf-8-sig', newline='') as file:
         reader = csv.reader(file)
         heading = [name.strip() for name in next(reader, [])]
         _check_heading(heading, path)
-        places = {name: heading.index(name) for name in COLUMNS if name in heading}
+        lines: list[int] = []
+        rows: list[list[str]] = []
         for cells in reader:
             if not any(cells):
                 continue
@@ -67,13 +83,16 @@ def _csv_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
                     f'{path}:{reader.line_num}: expected {len(heading)} cells, one for each of '
                     f'the heading, found {len(cells)}'
                 )
-            yield (
-                reader.line_num,
-                {name: cells[places[name]] if name in places else '' for name in COLUMNS},
-            )
+            lines.append(reader.line_num)
+            rows.append(cells)
+            if len(rows) == _READ:
+                yield _block(lines, heading, zip(*rows, strict=True))
+                lines, rows = [], []
+        if rows:
+            yield _block(lines, heading, zip(*rows, strict=True))
 
 
-def _parquet_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
+def _parquet_blocks(path: Path) -> Iterator[Block]:
     import pyarrow
     import pyarrow.parquet
 
@@ -81,20 +100,34 @@ def _parquet_records(path: Path) -> Iterator[tuple[int, dict[str, str]]]:
         with pyarrow.parquet.ParquetFile(path) as file:
             names = [name for name in COLUMNS if name in file.schema_arrow.names]
             _check_heading(names, path)
-            line = 0
-            for batch in file.iter_batches(batch_size=_BLOCK, columns=names):
-                lists = {name: batch.column(name).to_pylist() for name in names}
-                for row in range(batch.num_rows):
-                    line += 1
-                    yield (
-                        line,
-                        {
-                            name: _text(lists[name][row]) if name in lists else ''
-                            for name in COLUMNS
-                        },
-                    )
+            row = 1
+            for batch in file.iter_batches(batch_size=_READ, columns=names):
+                columns = [_texts(batch.column(name)) for name in names]
+                yield _block(range(row, row + batch.num_rows), names, columns)
+                row += batch.num_rows
     except pyarrow.ArrowException as error:
         raise LabelError(f'{path}: not a Parquet file, or damaged: {error}') from error
+
+
+def _block(
+    lines: Sequence[int], heading: Sequence[str], columns: Iterable[Sequence[str]]
+) -> Block:
+    there = dict(zip(reversed(heading), reversed(list(columns)), strict=True))
+    return Block(lines, {name: there.get(name) or [''] * len(lines) for name in COLUMNS})
+
+
+def _texts(column: Any) -> Sequence[str]:
+    """Return the cells of a column of Parquet as text; equal ones are put into words once."""
+    import pyarrow
+
+    if pyarrow.types.is_decimal(column.type):
+        column = column.cast(pyarrow.string())
+    if not pyarrow.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    words = [_text(value) for value in column.dictionary.to_pylist()]
+    places = column.indices.fill_null(len(words)).to_pylist()
+    words.append('')
+    return [words[place] for place in places]
 
 
 def _text(value: Any) -> str:
