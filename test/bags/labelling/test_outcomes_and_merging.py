@@ -56,6 +56,14 @@ def test_what_comes_before_an_event_is_called_for_except_in_the_gap(record):
     assert said == {('hazard',): '...yyy?.????', ('cause',): '.......yyy..'}
 
 
+def test_an_outcome_that_says_nothing_of_before_needs_no_horizon(record):
+    recording = record({'heat': [0, 0, 9, 9, 0, 0]}, events=[(1, 'estop')])
+    said = outcome(recording, event='estop', at=['cause'], **{'for': 2})
+    assert said == {('cause',): '.yyy..'}
+    said = outcome(recording, when={'level': {'signal': 'heat', 'above': 5}}, at=['cause'])
+    assert said == {('cause',): '..yy..'}
+
+
 def test_the_open_end_can_be_declared_known(record):
     recording = record({'heat': [0] * 6}, events=[(3, 'estop')])
     said = outcome(recording, event='estop', within=2, before=['hazard'], end_of_episode='known')

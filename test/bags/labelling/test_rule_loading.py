@@ -105,6 +105,10 @@ def test_names_of_origins_are_kind_and_name(load):
             r"outcomes\[0\] 'a': expected a gap shorter than within",
         ),
         ('outcomes:\n- {name: a, within: 2, before: [trend]}', r'expected an event .* or when'),
+        (
+            'outcomes:\n- {name: a, event: x, before: [trend], at: [trend]}',
+            r"outcomes\[0\] 'a': expected within: how many seconds",
+        ),
         ('outcomes:\n- {name: a, event: x, within: 2}', r'activities under before, at or both'),
         (
             rule('activities: [trend], when: {missing: {signal: current, over: 1.0e+30}}'),

@@ -51,12 +51,14 @@ def outcome_statements(outcome: Outcome, recording: Recording, scale: str) -> It
             # It begins where it holds and is not known to have held before.
             begins = during & ~np.concatenate([[False], during[:-1]])
             times = stamps[begins]
-        before[stretch] = _before(outcome, stamps, times, during)
-        if holds is not None:
-            blind = _after(stamps[~holds.known[stretch]], stamps) - stamps
-            # It may have happened where nobody could tell.
-            unseen = (blind <= round(outcome.within * 1e9)) & (before[stretch] == SILENT) & ~during
-            before[stretch][unseen] = DOUBT
+        if outcome.within is not None:  # else it says nothing of what came before
+            horizon = round(outcome.within * 1e9)
+            before[stretch] = _before(outcome, horizon, stamps, times, during)
+            if holds is not None:
+                blind = _after(stamps[~holds.known[stretch]], stamps) - stamps
+                # It may have happened where nobody could tell.
+                unseen = (blind <= horizon) & (before[stretch] == SILENT) & ~during
+                before[stretch][unseen] = DOUBT
         since = stamps - _at_or_before(times, stamps)
         at[stretch] = np.where(during | (since <= round(outcome.lasting * 1e9)), YES, SILENT)
         if holds is not None:
@@ -78,10 +80,14 @@ def _event_times(outcome: Outcome, recording: Recording, stretch: slice) -> NDAr
 
 
 def _before(
-    outcome: Outcome, stamps: NDArray[np.int64], times: NDArray[np.int64], during: Flags
+    outcome: Outcome,
+    horizon: int,
+    stamps: NDArray[np.int64],
+    times: NDArray[np.int64],
+    during: Flags,
 ) -> Answers:
     ahead = _after(times, stamps) - stamps
-    horizon, gap = round(outcome.within * 1e9), round(outcome.gap * 1e9)
+    gap = round(outcome.gap * 1e9)
     answer = np.where(ahead <= horizon, np.where(ahead <= gap, DOUBT, YES), SILENT)
     if outcome.end_of_episode == 'unsure':
         # Whether it would have come within the horizon, nobody saw.

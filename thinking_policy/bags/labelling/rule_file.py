@@ -218,7 +218,7 @@ class Outcome(_Stating):
 
     event: Pattern | None = None
     when: Condition | None = None
-    within: Seconds
+    within: Seconds | None = Field(None, description='how long before it; needed with `before`')
     gap: SomeSeconds = 0.0
     before: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
@@ -231,7 +231,9 @@ class Outcome(_Stating):
             raise ValueError('expected an event (code or pattern) or when (a condition)')
         if not self.before and not self.at:
             raise ValueError('expected activities under before, at or both, found neither')
-        if self.gap >= self.within:
+        if self.before and self.within is None:
+            raise ValueError('expected within: how many seconds before it `before` is called for')
+        if self.within is not None and self.gap >= self.within:
             raise ValueError(f'expected a gap shorter than within ({self.within:g} s)')
         return self
 
