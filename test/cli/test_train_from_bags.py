@@ -150,6 +150,17 @@ def test_exported_situations_and_the_bags_themselves_give_the_same(say, folder, 
     assert (tmp_path / 'one.onnx').read_bytes() == (tmp_path / 'two.onnx').read_bytes()
 
 
+def test_the_times_of_the_recording_that_the_table_knows_are_said(say, folder, tmp_path):
+    (tmp_path / 'late.csv').write_text('bag,time,activities\nrun3,1600000000,hazard\n')
+    words = ('--config', folder / 'robot.yaml', '--labels', tmp_path / 'late.csv')
+    code, _, err = say('train', folder / 'bags', *words, '-o', tmp_path / 'p.onnx')
+    assert code == 2
+    assert 'none of its 1 rows of run3' in err
+    # run3 begins 3,000 s after 1,700,000,000 = 2023-11-14 22:13:20.
+    assert 'the recording 2023-11-14 23:03:2' in err
+    assert '--stride' in err
+
+
 def test_what_has_no_label_is_left_out_and_counted(say, folder, tmp_path):
     with (folder / 'labels.csv').open(newline='') as file:
         heading, *rows = list(csv.reader(file))

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import signal
 import subprocess
@@ -143,7 +144,20 @@ def test_the_thinking_of_a_robot_is_not_overwritten_by_that_of_the_sets(tmp_path
     assert 'is there already with other content' in capsys.readouterr().err
     assert robots.read_text() == 'activities: []\n'
     assert main([*words, str(robots)]) == 2
-    assert 'cannot be written to' in capsys.readouterr().err
+    assert 'thinking.yaml: cannot be written' in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_leaves_no_half_list_of_activities(tmp_path, capsys, monkeypatch):
+    def full(path, text, **_):
+        with path.open('w') as file:
+            file.write(text[:10])
+        raise OSError(errno.ENOSPC, 'No space left on device')
+
+    monkeypatch.setattr(Path, 'write_text', full)
+    words = ['experiment', 'ordering', '--seeds', '100', '--write-data', str(tmp_path)]
+    assert main(words) == 2
+    assert 'No space left on device' in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize('name', EXPERIMENTS)

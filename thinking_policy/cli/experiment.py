@@ -164,6 +164,7 @@ def write_sets(chosen: Experiment, options: Options, folder: Path) -> None:
     Raises:
         ExperimentError: The experiment generates none, or the folder can't take them.
     """
+    from thinking_policy.experiments.folder import write_text
     from thinking_policy.experiments.signals import ACTIVITIES
     from thinking_policy.training.learning_files import save_learning_set
 
@@ -175,17 +176,14 @@ def write_sets(chosen: Experiment, options: Options, folder: Path) -> None:
         entries.append(f'  - {{id: {name}, title: {words}, directive: Think about {words}.}}\n')
     listed, text = folder / 'thinking.yaml', 'activities:\n' + ''.join(entries)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         if listed.exists() and listed.read_bytes() != text.encode():
             raise ExperimentError(
                 f'{listed}: is there already with other content, such as the thinking of a robot; '
                 f'choose another --write-data'
             )
-        listed.write_text(text)
     except OSError as error:
-        raise ExperimentError(
-            f'{folder}: cannot be written to: {error.strerror or error}'
-        ) from error
+        raise ExperimentError(f'{listed}: cannot be read: {error.strerror or error}') from error
+    write_text(listed, text)
     for seed in options.seeds:
         for part, learning in chosen.data_sets(seed, options.quick).items():
             path = folder / f'{chosen.name}-seed{seed}-{part}.npz'

@@ -106,18 +106,16 @@ class _Joining:
         self._table, self._file = table, file
         self._activities = tuple(id for id in table.activities if known is None or id in known)
         self._situations = self._labelled = self._unmatched = 0
-        self._bags: list[str] = []
-        self._span = _span(np.zeros(0, np.int64))
+        self._spans: dict[str, str] = {}  # by recording
 
     def of(self, name: str, arrays: Arrays) -> Stored:
         """Return the labelled situations of a recording; the others can't be learned from."""
         stamps = arrays['stamp_ns']
         found = joined(self._table, name, stamps, self._activities, arrays['episode'])
-        self._bags.append(name)
         self._situations += len(stamps)
         self._labelled += int(found.labelled.sum())
         self._unmatched += found.unmatched
-        self._span = self._span if len(self._bags) > 1 else _span(stamps)
+        self._spans[name] = _span(stamps)
         return Stored(Path(name), _kept(arrays, found, self._activities))
 
     def check(self, sources: Sources) -> None:
@@ -129,16 +127,17 @@ class _Joining:
         if self._labelled:
             return
         table = self._table
-        ours = [bag for bag in self._bags if len(table.of_bag(bag))]
+        ours = [bag for bag in self._spans if len(table.of_bag(bag))]
         if ours:
             rows = table.of_bag(ours[0])
             raise ThinkingPolicyError(
                 f'{self._file}: none of its {len(rows):,} rows of {ours[0]} has the time of a '
-                f'situation: the table has {_span(rows.stamp_ns)}, the recording {self._span}; '
-                'label with the same --config, --clock and --namespace'
+                f'situation: the table has {_span(rows.stamp_ns)}, the recording '
+                f'{self._spans[ours[0]]}; label and export with the same --config, --clock, '
+                '--namespace and --stride'
             )
         raise ThinkingPolicyError(
-            f'{self._file}: has labels of {_listed(table.bags)}, none of {_listed(self._bags)}; '
+            f'{self._file}: has labels of {_listed(table.bags)}, none of {_listed(tuple(self._spans))}; '
             'give the bags, or the folder of bags, as they were given to `label`'
         )
 
@@ -147,7 +146,7 @@ class _Joining:
         unlabelled = self._situations - self._labelled
         lines = [
             f'{self._file}: {self._labelled:,} of {self._situations:,} situations of '
-            f'{len(self._bags)} recordings are labelled'
+            f'{len(self._spans)} recordings are labelled'
         ]
         if unlabelled:
             lines.append(f'  without a label, not used: {unlabelled:,} situations')
@@ -156,7 +155,7 @@ class _Joining:
         unknown = [id for id in self._table.activities if id not in self._activities]
         if unknown:
             lines.append(f'  labels that the policy does not know: {", ".join(unknown)}')
-        others = [bag for bag in self._table.bags if bag not in self._bags]
+        others = [bag for bag in self._table.bags if bag not in self._spans]
         if others:
             lines.append(f'  other recordings in the table, not used: {len(others)}')
         return tuple(lines)
