@@ -108,6 +108,22 @@ def test_a_stray_message_long_before_the_others_makes_no_storm_of_ticks():
     assert steps(bag, ['/a'], GRID) == [('/a', 0.5, 1), ('clock', 1), ('/a', 1.5, 2), ('clock', 2)]
 
 
+def test_an_index_that_ends_or_starts_elsewhere_makes_no_storm_of_ticks():
+    early, late = FakeBag(at(0.2, 1.5)), FakeBag(at(0.2, 1.5))
+    early.end_ns = 5  # as a damaged index says
+    late.start_ns = START + 3600 * SECOND
+    late.end_ns = late.start_ns + SECOND
+    begun = [('/a', 0.2, 1), ('clock', 1), ('/a', 1.5, 2), ('clock', 2)]
+    assert steps(early, ['/a'], GRID) == begun
+    assert steps(late, ['/a'], GRID) == begun
+
+
+def test_a_message_later_than_the_end_of_the_index_is_in_a_tick():
+    bag = FakeBag(at(0.2))
+    bag.end_ns = 5
+    assert steps(bag, ['/a'], GRID) == [('/a', 0.2, 1), ('clock', 1)]
+
+
 def test_time_zero_is_no_time_and_never_published():
     found = list(lockstep(FakeBag([('/a', 0, b''), ('/a', SECOND, b'')]), ['/a'], GRID))
     assert [s.clock_ns for s in found if isinstance(s, Advance)] == [SECOND]

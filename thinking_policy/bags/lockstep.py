@@ -129,6 +129,7 @@ def _until_all_is_in(steps: Iterator[Step], grid: ReplayGrid) -> Iterator[Step]:
         yield step
         if isinstance(step, Play):
             arrived = step.received_ns
+            clock = clock or arrived - period  # no tick yet: the first one takes it in
         else:
             clock = step.clock_ns
             arrived = min(arrived, clock) if step.jump else arrived
@@ -143,7 +144,8 @@ def _by_record_time(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> Iter
     last = 0
     for topic, record_ns, raw in bag.messages(topics):
         if due is None:
-            near = record_ns - bag.start_ns <= grid.longest_silence_ns
+            # A damaged index may promise a later start than there is.
+            near = 0 <= record_ns - bag.start_ns <= grid.longest_silence_ns
             due = _stop_from(bag.start_ns if near else record_ns, grid)
         elif record_ns - last > grid.longest_silence_ns:
             yield from _walk_past(last, due, grid)
