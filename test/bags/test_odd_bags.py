@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import sqlite3
@@ -22,6 +23,7 @@ CONFIG = SituationConfig(
     tick_period_s=1.0,
     signals=(SignalConfig(name='t', topic='/t', type=TEMPERATURE, field='temperature'),),
 )
+AT_TEMPERATURE = dataclasses.replace(CONFIG.signals[0], topic='/temperature')
 DEFINITION = f"""std_msgs/Header header
 float64 temperature
 float64 variance
@@ -82,6 +84,30 @@ def test_a_recording_that_has_only_just_begun_is_said_to_be_cut(tmp_path):
     path = write_mcap(tmp_path / 'a.mcap', [], finish=False)
     with pytest.raises(BagError, match=r'a.mcap: no message can be read: the file is cut'):
         open_bag(path)
+
+
+@pytest.mark.parametrize('kind', ['mcap', 'ros1'])
+def test_a_chunk_with_other_times_than_its_index_says_is_read_and_said(
+    kind, write_bag, temperatures
+):
+    path = write_bag(temperatures([1.0, 2.0], kind, SECOND), kind)
+    file = next(path.glob('*.mcap')) if path.is_dir() else path
+    content = bytearray(file.read_bytes())
+    if kind == 'mcap':  # the first time of the chunk index, which follows operation and length
+        footer = len(content) - 8 - 20
+        place = int.from_bytes(content[footer : footer + 8], 'little')
+        while content[place] != 8:
+            place += 9 + int.from_bytes(content[place + 1 : place + 9], 'little')
+        content[place + 9 : place + 17] = (START - 3600 * SECOND).to_bytes(8, 'little')
+        content[place + 17 : place + 25] = (START - 3599 * SECOND).to_bytes(8, 'little')
+    else:
+        for name in (b'start_time=', b'end_time='):
+            place = content.rindex(name) + len(name)
+            content[place : place + 4] = (START // SECOND - 3600).to_bytes(4, 'little')
+    file.write_bytes(content)
+    found, problems = values(file, dataclasses.replace(CONFIG, signals=(AT_TEMPERATURE,)))
+    assert found == [1.0, 2.0]
+    assert problems == {f'{file.name}: chunk with other times than its index says': 1}
 
 
 def sqlite_at(times, write_bag, messages):

@@ -17,26 +17,30 @@ import mcap.records
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.reader import SeekingReader
 from mcap.summary import Summary
 
-from thinking_policy.bags.decompression import decompress
+from thinking_policy.bags.decompression import LARGEST, decompress
 from thinking_policy.bags.errors import BagError
+from thinking_policy.bags.mcap_summary import read_summary
 from thinking_policy.bags.storage import (
     LATEST_NS,
     Channel,
     Definition,
     Item,
+    Room,
     Source,
     in_order_of_time,
     printable,
+    reason,
 )
 
 _RECORD = struct.Struct('<BQ')  # operation, length of what follows
 _MESSAGE = struct.Struct('<HIQQ')  # channel, sequence, log time, publish time
 _CHUNK = struct.Struct('<QQQII')  # first and last time, size, checksum, length of the next word
 _MAGIC_LENGTH = 8
+_PLAIN = ('', 'none')
 _RUN = 2**20  # bytes of messages outside chunks that are taken together
+_LONGEST = LARGEST + _RUN  # bytes of the file that are read at once
 _BROKEN = (
     McapError,
     struct.error,
@@ -108,8 +112,12 @@ class McapStorage:
         topics = {
             i: channel.topic for i, channel in self._described.items() if channel in channels
         }
+        room = Room()
         yield from in_order_of_time(
-            Source(piece.start_ns, functools.partial(self._load, piece, topics))
+            Source(
+                piece.start_ns,
+                functools.partial(room.messages, functools.partial(self._load, piece, topics)),
+            )
             for piece in self._pieces
             if piece.channels is None or piece.channels & topics.keys()
         )
@@ -138,7 +146,7 @@ class McapStorage:
 
     def _read_summary(self) -> Summary | None:
         try:
-            return SeekingReader(self._file, record_size_limit=self._size).get_summary()
+            return read_summary(self._file, self._size)
         except (*_BROKEN, OSError):  # a file of a few bytes has no place to seek to
             return None
 
@@ -157,6 +165,8 @@ class McapStorage:
         self._counts.update(statistics.channel_message_counts)
         for index in summary.chunk_indexes:
             if index.chunk_start_offset + index.chunk_length > self._size:
+                return False
+            if index.chunk_length > LARGEST and index.compression in _PLAIN:
                 return False
             if index.message_end_time or index.message_index_offsets:  # else: holds no message
                 self._pieces.append(
@@ -197,8 +207,25 @@ class McapStorage:
                 if in_run:
                     self._survey(run_start, self._size - run_start, chunk=False)
             if operation == Opcode.CHUNK:
-                self._survey(position, size, chunk=True)
+                before = self._before_plain_records(position, size)
+                if before:
+                    size = before
+                else:
+                    self._survey(position, size, chunk=True)
             position += size
+
+    def _before_plain_records(self, position: int, size: int) -> int:
+        """Return how far inside a chunk its records begin, if it is large and not compressed.
+
+        They are read as if they stood outside a chunk, some at a time. Else 0.
+        """
+        head = _RECORD.size + _CHUNK.size
+        self._file.seek(position + head - 4)
+        length = int.from_bytes(self._file.read(4), 'little')
+        plain = (
+            size > LARGEST and length <= 4 and self._file.read(length).decode('latin-1') in _PLAIN
+        )
+        return head + length + 8 if plain else 0
 
     def _survey(self, offset: int, length: int, *, chunk: bool) -> None:
         """Read a piece once: its channels, schemas, counts and times."""
@@ -219,7 +246,7 @@ class McapStorage:
                     schema = mcap.records.Schema.read(ReadDataStream(BytesIO(body)))
                     self._schemas.setdefault(schema.id, schema)
             except _BROKEN as error:
-                self._say(offset, f'damaged record ({error})')
+                self._say(offset, f'damaged record ({reason(error)})')
         if inside:
             self._pieces.append(_Piece(low, high, offset, length, chunk, frozenset(inside)))
 
@@ -241,17 +268,22 @@ class McapStorage:
         if late:
             self._say(piece.offset, 'message with a time after 2261, left out', late)
         items.sort(key=_stamp)
+        if items and not piece.start_ns <= items[0][1] <= items[-1][1] <= piece.end_ns:
+            self._say(piece.offset, 'chunk with other times than its index says')
         return items
 
     def _records(self, offset: int, length: int, chunk: bool) -> Iterator[tuple[int, memoryview]]:
         self._file.seek(offset)
-        data = self._file.read(length)
+        data = self._file.read(min(length, _LONGEST))
         if chunk:
             data = self._unpack_chunk(offset, data)
         view, position, end = memoryview(data), 0, len(data)
         while position + 9 <= end:
             operation, size = _RECORD.unpack_from(data, position)
             position += 9
+            if not operation:  # zeros: no record begins so, and a bomb would be gone through
+                self._say(offset, 'chunk damaged, read up to there')
+                return
             if position + size > end:
                 self._say(offset, 'chunk cut, read up to the cut')
                 return
@@ -266,7 +298,7 @@ class McapStorage:
             packed = record[start + word + 8 :]
             data, whole = decompress(compression, packed, size)
         except _BROKEN as error:
-            self._say(offset, f'chunk cannot be read ({error})')
+            self._say(offset, f'chunk cannot be read ({reason(error)})')
             return b''
         if not whole or len(data) != size:
             self._say(offset, 'chunk cut, read up to the cut')

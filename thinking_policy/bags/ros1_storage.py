@@ -16,15 +16,17 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from thinking_policy.bags.decompression import decompress
+from thinking_policy.bags.decompression import LARGEST, decompress
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.storage import (
     Channel,
     Definition,
     Item,
+    Room,
     Source,
     in_order_of_time,
     printable,
+    reason,
 )
 
 _MAGIC = b'#ROSBAG V2.0\n'
@@ -81,8 +83,12 @@ class Ros1Storage:
         topics = {
             i: channel.topic for i, channel in self._described.items() if channel in channels
         }
+        room = Room()
         yield from in_order_of_time(
-            Source(chunk.start_ns, functools.partial(self._load, chunk, topics))
+            Source(
+                chunk.start_ns,
+                functools.partial(room.messages, functools.partial(self._load, chunk, topics)),
+            )
             for chunk in self._chunks
             if chunk.connections & topics.keys()
         )
@@ -189,6 +195,8 @@ class Ros1Storage:
                 if topic is not None:
                     items.append((topic, _time(header[b'time']), bytes(body)))
         items.sort(key=_stamp)
+        if items and not chunk.start_ns <= items[0][1] <= items[-1][1] <= chunk.end_ns:
+            self._say(chunk.offset, 'chunk with other times than its index says')
         return items
 
     def _records(self, offset: int) -> Iterator[tuple[Header, memoryview]]:
@@ -214,7 +222,7 @@ class Ros1Storage:
             size = int.from_bytes(header[b'size'], 'little')
             data, whole = decompress(header[b'compression'].decode('ascii'), body, size)
         except (*_BROKEN, MemoryError) as error:
-            self._say(offset, f'chunk cannot be read ({error})')
+            self._say(offset, f'chunk cannot be read ({reason(error)})')
             return b''
         if not whole or end > self._size or len(data) != size:
             self._say(offset, 'chunk cut or damaged, read up to there')
@@ -224,12 +232,12 @@ class Ros1Storage:
         """Return a record's header, its body as far as the file goes, and its end."""
         self._file.seek(offset)
         length = _LENGTH.unpack(self._file.read(4))[0]
-        if offset + 4 + length > self._size:
+        if offset + 4 + length > self._size or length > LARGEST:
             raise ValueError('header outside the file')
         header = _fields(self._file.read(length))
         size = _LENGTH.unpack(self._file.read(4))[0]
         start = offset + 8 + length
-        data = self._file.read(min(size, self._size - start)) if body else b''
+        data = self._file.read(min(size, self._size - start, LARGEST)) if body else b''
         return header, data, start + size
 
     def _learn(self, header: Header, body: bytes) -> None:

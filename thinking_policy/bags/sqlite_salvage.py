@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
+from thinking_policy.bags.decompression import LARGEST
+
 _LEAF = 0x0D  # a leaf page of a table
 _FIRST_PAGE_HEADER = 100
 _LEAF_HEADER = 8
@@ -71,6 +73,8 @@ def _payload(file: BinaryIO, page: bytes, cell: int, usable: int, page_size: int
     """
     length, position = _varint(page, cell)
     _, position = _varint(page, position)  # the row id, which is the first column
+    if length > LARGEST:
+        raise ValueError('longer than any message that is read')
     largest = usable - 35
     local = length
     if length > largest:
@@ -80,9 +84,11 @@ def _payload(file: BinaryIO, page: bytes, cell: int, usable: int, page_size: int
     parts = [page[position : position + local]]
     left = length - len(parts[0])
     following = int.from_bytes(page[position + local : position + local + 4], 'big')
+    passed: set[int] = set()
     while left > 0 and length > local:
-        if following == 0:
-            raise ValueError('overflow chain ends early')
+        if following == 0 or following in passed:
+            raise ValueError('overflow chain ends early or goes round')
+        passed.add(following)
         file.seek((following - 1) * page_size)
         more = file.read(usable)
         if len(more) <= 4:

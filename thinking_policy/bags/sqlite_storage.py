@@ -15,14 +15,18 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from thinking_policy.bags.decompression import LARGEST
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.sqlite_salvage import salvage_messages
-from thinking_policy.bags.storage import LATEST_NS, Channel, Definition, Item, printable
+from thinking_policy.bags.storage import LATEST_NS, Channel, Definition, Item, printable, reason
 
 _FORMATS = {'ros2msg': 'ros2msg', 'ros2idl': 'ros2idl'}
 _MOST_TOPICS_IN_QUERY = 500  # so that the statement stays within SQLite's limits
 # Damaged names inside the file make Python's own conversion of SQLite's errors fail.
 _BROKEN = (sqlite3.Error, OverflowError, UnicodeDecodeError, MemoryError)
+_TOO_LONG = f'message of more than {LARGEST:,} bytes, left out'
+_DATA = f"""CASE WHEN typeof(data) <> 'blob' THEN NULL
+    WHEN length(data) <= {LARGEST} THEN data ELSE '{_TOO_LONG}' END"""
 _HAS_TIME = f"typeof(timestamp) = 'integer' AND timestamp BETWEEN {-LATEST_NS} AND {LATEST_NS}"
 
 
@@ -53,7 +57,7 @@ class SqliteStorage:
         except _BROKEN as error:
             self.close()
             raise BagError(
-                f'{name}: SQLite cannot read it ({printable(str(error))}); if the recorder still '
+                f'{name}: SQLite cannot read it ({reason(error)}); if the recorder still '
                 'runs, stop it first, else copy the file again'
             ) from error
         except BagError:
@@ -67,7 +71,7 @@ class SqliteStorage:
             self._db.execute('PRAGMA writable_schema=ON')
             self._damaged = True
             self.problems[f'{self._name}: the file is cut, read up to the cut'] += 1
-        tables = {row[0] for row in self._db.execute('SELECT name FROM sqlite_master')}
+        tables = self._tables()
         if not {'topics', 'messages'} <= tables:
             raise BagError(
                 f'{self._name}: SQLite, but not a bag: expected the tables topics and '
@@ -88,6 +92,18 @@ class SqliteStorage:
                 )
         for count, _, _ in counts.values():
             self.problems[f'{self._name}: message of a topic that is not in the file'] += count
+
+    def _tables(self) -> set[str]:
+        """Return the tables that are stored and not computed.
+
+        A view can be endless; a virtual table has no root page; a computed column may fill the
+        memory.
+        """
+        names = self._db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0"
+        ).fetchall()
+        computed = 'SELECT COUNT(*) FROM pragma_table_xinfo(?) WHERE hidden'
+        return {name for (name,) in names if not self._db.execute(computed, (name,)).fetchone()[0]}
 
     def _definitions(self, tables: set[str]) -> Iterator[Definition]:
         if 'message_definitions' in tables:
@@ -110,9 +126,7 @@ class SqliteStorage:
                 ).fetchone()[0]
             except _BROKEN as error:
                 self._damaged = True
-                self.problems[
-                    f'{self._name}: damaged ({printable(str(error))}), read what is whole'
-                ] += 1
+                self.problems[f'{self._name}: damaged ({reason(error)}), read what is whole'] += 1
             else:
                 self._say_no_time(left_out)
                 return {row[0]: (row[1], row[2], row[3]) for row in rows}
@@ -144,7 +158,7 @@ class SqliteStorage:
             salvage_messages(self._path)
             if self._damaged
             else self._rows(
-                'SELECT topic_id, timestamp, data FROM messages '
+                f'SELECT topic_id, timestamp, {_DATA} FROM messages '
                 f'WHERE {condition} ORDER BY timestamp, id'
             )
         )
@@ -155,16 +169,14 @@ class SqliteStorage:
             if isinstance(data, bytes):
                 yield name, stamp, data
             else:
-                self.problems[f'{self._name}: {name}: message without data'] += 1
+                self.problems[f'{self._name}: {name}: {data or "message without data"}'] += 1
 
     def _rows(self, query: str) -> Iterator[tuple[Any, int, Any]]:
         """Yield rows until the end or the damage."""
         try:
             yield from self._db.execute(query)
         except _BROKEN as error:
-            self.problems[
-                f'{self._name}: damaged ({printable(str(error))}), the rest cannot be read'
-            ] += 1
+            self.problems[f'{self._name}: damaged ({reason(error)}), the rest cannot be read'] += 1
 
     def _say_no_time(self, count: int) -> None:
         if count:

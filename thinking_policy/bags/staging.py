@@ -9,6 +9,7 @@ gets a copy to complete when a recording was cut off (its write-ahead log lies b
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import tempfile
 from collections import Counter
@@ -43,10 +44,7 @@ def stage(path: Path, stack: ExitStack, problems: Counter[str]) -> tuple[Path, s
     if kind == 'zstd':
         copy = _folder(stack) / path.name.removesuffix('.zstd').removesuffix('.zst')
         _say_no_room(path, lambda: _unpack(path, copy, problems))
-        kind = kind_of(copy)
-        if kind == 'zstd':
-            raise BagError(f'{path}: compressed twice; unpack it once with: zstd -d')
-        return copy, kind
+        return copy, kind_of(copy)
     if kind == 'log':
         log = path if path.stat().st_size else path.with_name(f'{path.name}{WAL_SUFFIXES[0]}')
         problems[f'{path.name}: the database is empty or missing, read from its log'] += 1
@@ -66,21 +64,36 @@ def _folder(stack: ExitStack) -> Path:
 
 
 def _unpack(path: Path, copy: Path, problems: Counter[str]) -> None:
+    zeros = bytes(_BLOCK)
     with path.open('rb') as packed, copy.open('wb') as unpacked:
         try:
             with zstandard.ZstdDecompressor().stream_reader(
                 packed, read_across_frames=True
             ) as reader:
+                unpacked.write(reader.read(_BLOCK))
+                unpacked.flush()
+                if unpacked.tell():
+                    _refuse_what_is_no_bag(path, copy)
                 while block := reader.read(_BLOCK):
-                    unpacked.write(block)
+                    if block == zeros:  # a hole takes no room: a small file can hold terabytes
+                        unpacked.seek(_BLOCK, os.SEEK_CUR)
+                    else:
+                        unpacked.write(block)
         except zstandard.ZstdError as error:
             # What was unpacked so far is kept: the storage's own reader tells how much it is.
             problems[f'{path.name}: compressed data is damaged ({error})'] += 1
+        unpacked.truncate()
     if copy.stat().st_size == 0:
         raise BagError(
             f'{path}: nothing can be unpacked, the compressed file is cut or damaged; '
             'copy it again'
         )
+
+
+def _refuse_what_is_no_bag(path: Path, copy: Path) -> None:
+    """Look at what was unpacked first, before all of it fills the disk."""
+    if kind_of(copy) == 'zstd':
+        raise BagError(f'{path}: compressed twice; unpack it once with: zstd -d')
 
 
 def _copy_with_log(path: Path, copy: Path) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import heapq
+import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -69,6 +70,13 @@ def printable(text: str) -> str:
     return text if text.isprintable() else text.encode('unicode_escape').decode('ascii')
 
 
+def reason(error: Exception) -> str:
+    """Return why something failed, also where the error has no words of its own."""
+    if isinstance(error, MemoryError):
+        return 'not enough memory'
+    return printable(str(error)) or type(error).__name__
+
+
 @dataclass(frozen=True)
 class Source:
     """Something that yields messages from a time on: a chunk or a whole split."""
@@ -87,7 +95,8 @@ def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
     active: list[tuple[int, int, Item, Iterator[Item]]] = []
     opened = 0
     while waiting or active:
-        while waiting and (not active or waiting[0].start_ns <= active[0][0]):
+        # Not at an equal time: that source's turn comes after those that are open.
+        while waiting and (not active or waiting[0].start_ns < active[0][0]):
             iterator = iter(waiting.popleft().open())
             for first in iterator:
                 heapq.heappush(active, (first[1], opened, first, iterator))
@@ -109,3 +118,45 @@ def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
 
 
 _NEVER = 2**63
+
+
+class Room:
+    """How much memory the messages of all opened chunks of a file may take.
+
+    Chunks follow each other in time and few are open at once. Damaged or odd times can make
+    hundreds overlap; then those that wait longest are forgotten and unpacked again in their turn.
+    """
+
+    def __init__(self, size: int = 2**25) -> None:
+        """Make room for `size` bytes; one chunk is held, however large it is."""
+        self._size = size
+        self._held: dict[int, tuple[list[Item], int]] = {}
+        self._next = 0
+
+    def messages(self, load: Callable[[], list[Item]]) -> Iterator[Item]:
+        """Yield what `load` returns, which is always the same."""
+        done = count = 0
+        while done < count or not count:
+            items = load()
+            count = len(items)
+            ticket = self._hold(items)
+            try:
+                # Forgetting empties the list, which ends a loop over it.
+                for item in itertools.islice(items, done, None):
+                    done += 1
+                    yield item
+            finally:
+                self._held.pop(ticket, None)
+            if not count:
+                return
+
+    def _hold(self, items: list[Item]) -> int:
+        size = sum([len(raw) for _, _, raw in items])
+        left = self._size - size - sum(held for _, held in self._held.values())
+        while left < 0 and self._held:
+            forgotten, held = self._held.pop(next(iter(self._held)))
+            forgotten.clear()
+            left += held
+        self._next += 1
+        self._held[self._next] = items, size
+        return self._next
