@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import collections
 import concurrent.futures
+import importlib
 import multiprocessing
 import os
 import resource
@@ -31,7 +32,8 @@ import fuzz_cases
 import numpy as np
 
 SECONDS = 30  # a command may take on a few hundred messages, on a busy machine
-MEMORY = 1 << 30  # bytes beyond what the program itself has
+MEMORY_MB = 400  # that a command may take beyond what the program has before it
+_LIMIT = 4 << 30  # bytes; so large that what asks for too much is seen and not turned away
 _TRACEBACK = 70  # exit status of a case that raised
 
 
@@ -43,9 +45,10 @@ class Outcome:
         number: Which.
         told: The command and what was done to which file.
         verdict: read (all, or what could be), refused; or the fault: traceback, killed, too slow,
-            silent.
+            too large, silent.
         said: Last line of the output.
-        seconds, peak_mb: What it took.
+        seconds: What it took.
+        peak_mb: Memory, beyond what the program had before.
     """
 
     number: int
@@ -104,11 +107,16 @@ def run_all(good: Path, options: argparse.Namespace) -> list[Outcome]:
 
 def warm_up() -> None:
     """Import what the commands use, so that a case begins with all of it."""
-    import thinking_policy.bags.labelling.labeller
-    import thinking_policy.bags.labelling.rule_loading
-    import thinking_policy.bags.labelling.spans
-    import thinking_policy.cli.bag
-    import thinking_policy.cli.label  # noqa: F401
+    for name in (
+        'torch',
+        'thinking_policy.bags.labelling.labeller',
+        'thinking_policy.bags.labelling.rule_loading',
+        'thinking_policy.bags.labelling.spans',
+        'thinking_policy.cli.bag',
+        'thinking_policy.cli.label',
+        'thinking_policy.cli.train',
+    ):
+        importlib.import_module(name)
 
 
 def run_case(good: Path, seed: int, number: int, keep: Path, show: bool = False) -> Outcome:
@@ -121,7 +129,8 @@ def run_case(good: Path, seed: int, number: int, keep: Path, show: bool = False)
         status, peak_mb = run_apart(words, folder, show)
         seconds = time.monotonic() - begun
         output = (folder / 'output.txt').read_text('utf-8', 'replace')
-        outcome = Outcome(number, told, verdict(status, output), last(output), seconds, peak_mb)
+        what = verdict(status, output, peak_mb)
+        outcome = Outcome(number, told, what, last(output), seconds, peak_mb)
         if outcome.failed:
             shutil.copytree(folder, keep / f'{seed}-{number}', dirs_exist_ok=True)
         return outcome
@@ -130,12 +139,17 @@ def run_case(good: Path, seed: int, number: int, keep: Path, show: bool = False)
 
 
 def run_apart(words: list[str], folder: Path, show: bool) -> tuple[int, float]:
-    """Run a command of `thinking-policy` in a fork; return its wait status and peak memory, MB."""
+    """Run a command of `thinking-policy` in a fork; return its wait status and memory, MB.
+
+    The memory is the peak beyond what the program had before, with what it uses of libraries.
+    """
+    _, resident, shared, *_ = map(int, Path('/proc/self/statm').read_text().split())
+    own = (resident - shared) * resource.getpagesize()  # a fork begins with that alone
     child = os.fork()
     if child == 0:
         _run(words, folder, show)
     _, status, usage = os.wait4(child, 0)
-    return status, usage.ru_maxrss / 1e3
+    return status, max(0.0, (usage.ru_maxrss * 1024 - own) / 1e6)
 
 
 def _run(words: list[str], folder: Path, show: bool) -> None:
@@ -150,7 +164,7 @@ def _run(words: list[str], folder: Path, show: bool) -> None:
         else:
             Path('output.txt').touch()
         has = int(Path('/proc/self/statm').read_text().split()[0]) * os.sysconf('SC_PAGE_SIZE')
-        resource.setrlimit(resource.RLIMIT_AS, (has + MEMORY, has + MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (has + _LIMIT, has + _LIMIT))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         signal.alarm(SECONDS)
         from thinking_policy.cli.main import main as command
@@ -166,14 +180,16 @@ def _run(words: list[str], folder: Path, show: bool) -> None:
         os._exit(status)
 
 
-def verdict(status: int, output: str) -> str:
-    """Tell what a wait status and an output mean."""
+def verdict(status: int, output: str, peak_mb: float = 0.0) -> str:
+    """Tell what a wait status, an output and a peak of memory mean."""
     if os.WIFSIGNALED(status):
         by = os.WTERMSIG(status)
         return 'too slow' if by == signal.SIGALRM else f'killed by {signal.Signals(by).name}'
     code = os.WEXITSTATUS(status)
     if 'Traceback' in output or code == _TRACEBACK:
         return 'traceback'
+    if peak_mb > MEMORY_MB:
+        return 'too large'
     if code == 0:
         return 'read'
     return 'refused' if 'thinking-policy: error: ' in output else f'silent, status {code}'

@@ -12,9 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import zstandard
-from bag_writing import IMU, JOINTS, KINDS, SCAN, TEMPERATURE, Load, write_bag
+from bag_writing import IMU, JOINTS, KINDS, ROS1, ROS2, SCAN, TEMPERATURE, Load, write_bag
+from fuzz_contents import read, rewrite
+from fuzz_records import damage_records
+from fuzz_writing import read_bombs, write_bombs
 
 MESSAGES = 60
+_PARTS = (IMU, TEMPERATURE, SCAN, JOINTS)
 ROBOT = """\
 /**/thinking_policy:
   ros__parameters:
@@ -86,7 +90,7 @@ Random = np.random.Generator
 
 def write_good(folder: Path) -> Path:
     """Write the good files: a folder for each kind of bag, and the texts."""
-    load = Load('fuzz', (IMU, TEMPERATURE, SCAN, JOINTS), MESSAGES, 0.0)
+    load = Load('fuzz', _PARTS, MESSAGES, 0.0)
     for number, kind in enumerate(KINDS):
         (folder / f'bag{number}').mkdir()
         write_bag(folder / f'bag{number}', kind, load, MESSAGES)
@@ -96,31 +100,50 @@ def write_good(folder: Path) -> Path:
     zeros = bytes(1 << 24)
     packed = [compressor.compress(zeros) for _ in range(_BOMB // len(zeros))]
     (folder / 'bomb').write_bytes(b''.join([*packed, compressor.flush()]))
+    write_bombs(folder)
     return folder
 
 
 def damage(good: Path, folder: Path, random: Random) -> tuple[list[str], str]:
     """Copy the good files and damage one; return the words of a command, and what was done."""
     kind = int(random.integers(len(KINDS)))
+    kind_name = KINDS[kind]
     for name in TEXTS:
         shutil.copy(good / name, folder / name)
     shutil.copytree(good / f'bag{kind}', folder / 'bag')
     bag = next((folder / 'bag').iterdir())
-    if random.random() < 0.7:
+    words = _ON_BAGS[int(random.integers(len(_ON_BAGS)))]
+    way = random.random()
+    if way < 0.3:
+        store = ROS1 if kind_name == 'ROS 1' else ROS2
+        types = {p.name: (p.type, store.generate_msgdef(p.type)[0]) for p in _PARTS}
+        content = read(bag, types, read_bombs(good), store is ROS1)
+        return _told(words, bag, kind_name, 'contents', rewrite(bag, kind_name, content, random))
+    if way < 0.4 and kind_name.startswith(('mcap', 'ROS')):
+        file = next(bag.glob('*.mcap')) if bag.is_dir() else bag
+        how = damage_records(file, read_bombs(good), random)
+        return _told(words, bag, kind_name, 'records', how)
+    if way < 0.75:
         files = sorted(p for p in bag.rglob('*') if p.is_file()) if bag.is_dir() else [bag]
         file = files[int(random.integers(len(files)))]
-        commands = _ON_BAGS
     else:
         name = sorted(_ON_TEXTS)[int(random.integers(len(_ON_TEXTS)))]
         file, commands = folder / name, _ON_TEXTS[name]
+        words = commands[int(random.integers(len(commands)))]
     if file.name.endswith('.zstd') and random.random() < 0.05:
         shutil.copy(good / 'bomb', file)
         how = ['bomb']
     else:
         how = _damage(file, random)
-    words = commands[int(random.integers(len(commands)))]
-    named = [str(bag.relative_to(folder)) if word == 'BAG' else word for word in words]
-    return named, f'{" ".join(words)}; {KINDS[kind]}: {file.name}: {", ".join(how)}'
+    return _told(words, bag, kind_name, file.name, how)
+
+
+def _told(
+    words: tuple[str, ...], bag: Path, kind: str, what: str, how: list[str]
+) -> tuple[list[str], str]:
+    """Return the words of a command with the bag's path, and what was done."""
+    named = [str(bag.relative_to(bag.parent.parent)) if w == 'BAG' else w for w in words]
+    return named, f'{" ".join(words)}; {kind}: {what}: {", ".join(how)}'
 
 
 def _damage(file: Path, random: Random) -> list[str]:

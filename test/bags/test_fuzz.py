@@ -44,4 +44,6 @@ def test_a_command_that_raises_or_runs_out_of_time_is_told_from_one_that_refuses
     assert fuzz_bags.verdict(70 << 8, '') == 'traceback'
     assert fuzz_bags.verdict(0, 'Traceback (most recent call last)') == 'traceback'
     assert fuzz_bags.verdict(14, '') == 'too slow'
+    assert fuzz_bags.verdict(0, 'fine', fuzz_bags.MEMORY_MB) == 'read'
+    assert fuzz_bags.verdict(0, 'fine', fuzz_bags.MEMORY_MB + 1) == 'too large'
     assert fuzz_bags.verdict(9, '') == 'killed by SIGKILL'
