@@ -257,7 +257,7 @@ def test_what_is_no_bag_is_seen_before_it_fills_the_disk(head, tmp_path, monkeyp
     monkeypatch.setattr(
         'thinking_policy.bags.staging.kind_of', seen_sizes(written, 'a.db3', path.name)
     )
-    with pytest.raises(BagError, match='not a bag|compressed twice'):
+    with pytest.raises(BagError, match=r'not a bag|compressed twice'):
         open_bag(path)
     assert written == [MB]
 
