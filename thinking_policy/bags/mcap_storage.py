@@ -20,6 +20,7 @@ from mcap.opcode import Opcode
 from mcap.summary import Summary
 
 from thinking_policy.bags.decompression import LARGEST, decompress
+from thinking_policy.bags.definition_limits import workable
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.mcap_summary import read_summary
 from thinking_policy.bags.storage import (
@@ -93,15 +94,7 @@ class McapStorage:
         self.end_ns = max((piece.end_ns for piece in self._pieces), default=None)
         self._described = {i: self._describe(c) for i, c in self._channels.items()}
         self.channels = tuple(self._described.values())
-        self.definitions = tuple(
-            Definition(
-                printable(schema.name),
-                'ros2idl' if schema.encoding in ('ros2idl', 'omgidl') else schema.encoding,
-                schema.data.decode('utf-8', 'replace'),
-            )
-            for schema in self._schemas.values()
-            if schema.encoding
-        )
+        self.definitions = tuple(workable(self._definitions(), name, self.problems))
         if not self._channels and self.problems:
             self.close()
             reasons = '; '.join(what.removeprefix(f'{name}: ') for what in self.problems)
@@ -143,6 +136,15 @@ class McapStorage:
             self._counts[channel.id],
             printable(channel.message_encoding),
         )
+
+    def _definitions(self) -> Iterator[Definition]:
+        for schema in self._schemas.values():
+            if schema.encoding:
+                yield Definition(
+                    printable(schema.name),
+                    'ros2idl' if schema.encoding in ('ros2idl', 'omgidl') else schema.encoding,
+                    schema.data.decode('utf-8', 'replace'),
+                )
 
     def _read_summary(self) -> Summary | None:
         try:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from thinking_policy.bags.decompression import LARGEST, decompress
+from thinking_policy.bags.definition_limits import workable
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.storage import (
     Channel,
@@ -76,7 +77,9 @@ class Ros1Storage:
             for i, (topic, definition) in self._connections.items()
         }
         self.channels = tuple(self._described.values())
-        self.definitions = tuple(dict.fromkeys(d for _, d in self._connections.values()))
+        self.definitions = tuple(
+            workable(dict.fromkeys(d for _, d in self._connections.values()), name, self.problems)
+        )
 
     def messages(self, channels: Collection[Channel]) -> Iterator[Item]:
         """Yield messages, as ROS 1 wrote them, in order of record time."""

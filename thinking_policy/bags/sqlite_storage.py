@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from thinking_policy.bags.decompression import LARGEST
+from thinking_policy.bags.definition_limits import workable
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.sqlite_salvage import salvage_messages
 from thinking_policy.bags.storage import LATEST_NS, Channel, Definition, Item, printable, reason
@@ -77,7 +78,7 @@ class SqliteStorage:
                 f'{self._name}: SQLite, but not a bag: expected the tables topics and '
                 f'messages, found {sorted(map(str, tables))[:5]}'
             )
-        self.definitions = tuple(self._definitions(tables))
+        self.definitions = tuple(workable(self._definitions(tables), self._name, self.problems))
         rows = self._db.execute(
             'SELECT id, name, type, serialization_format FROM topics'
         ).fetchall()
