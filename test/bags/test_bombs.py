@@ -318,3 +318,16 @@ def test_a_chunk_larger_than_the_room_is_loaded_once():
     assert list(Room(10).messages(load)) == items
     assert len(loads) == 1
     assert list(Room(10).messages(list)) == []
+
+
+def test_large_messages_of_chunks_that_overlap_wait_outside_the_memory(peak_mb):
+    def load(stamp):
+        return [('/t', stamp, bytes(4 * MB))]
+
+    room = Room()
+    sources = [
+        Source(0, lambda stamp=stamp: room.messages(lambda: load(stamp)), again=True)
+        for stamp in range(40, 0, -1)
+    ]
+    assert [stamp for _, stamp, _ in in_order_of_time(sources)] == list(range(1, 41))
+    assert peak_mb() < 60

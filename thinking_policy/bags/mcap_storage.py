@@ -110,6 +110,7 @@ class McapStorage:
             Source(
                 piece.start_ns,
                 functools.partial(room.messages, functools.partial(self._load, piece, topics)),
+                again=True,
             )
             for piece in self._pieces
             if piece.channels is None or piece.channels & topics.keys()

@@ -91,6 +91,7 @@ class Ros1Storage:
             Source(
                 chunk.start_ns,
                 functools.partial(room.messages, functools.partial(self._load, chunk, topics)),
+                again=True,
             )
             for chunk in self._chunks
             if chunk.connections & topics.keys()

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import bisect
 import heapq
 import itertools
 from collections import Counter, deque
@@ -79,10 +80,14 @@ def reason(error: Exception) -> str:
 
 @dataclass(frozen=True)
 class Source:
-    """Something that yields messages from a time on: a chunk or a whole split."""
+    """Something that yields messages from a time on: a chunk or a whole split.
+
+    `again`: it may be opened twice, so a large message need not wait in memory for its turn.
+    """
 
     start_ns: int
     open: Callable[[], Iterable[Item]]
+    again: bool = False
 
 
 def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
@@ -97,9 +102,20 @@ def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
     while waiting or active:
         # Not at an equal time: that source's turn comes after those that are open.
         while waiting and (not active or waiting[0].start_ns < active[0][0]):
-            iterator = iter(waiting.popleft().open())
+            source = waiting.popleft()
+            iterator = iter(source.open())
             for first in iterator:
-                heapq.heappush(active, (first[1], opened, first, iterator))
+                early = active or (waiting and waiting[0].start_ns < first[1])
+                if (
+                    source.again
+                    and len(first[2]) >= _LARGE
+                    and first[1] > source.start_ns
+                    and early
+                ):
+                    source = Source(first[1], source.open, again=True)
+                    bisect.insort(waiting, source, key=lambda one: one.start_ns)
+                else:
+                    heapq.heappush(active, (first[1], opened, first, iterator))
                 break
             opened += 1
         if not active:
@@ -118,6 +134,7 @@ def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
 
 
 _NEVER = 2**63
+_LARGE = 2**20  # bytes of a message
 
 
 class Room:
