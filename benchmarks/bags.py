@@ -132,7 +132,9 @@ def measure_speed(bag: Path, kind: str, load: Load, rounds: int) -> Speed:
             counted = count
             if number:
                 (ours if mine else bare).append(speed)
-    return Speed(load.name, kind, counted, ours, bare, load.target)
+    # What ROS 1 wrote has to be turned into CDR first.
+    target = min(load.target, 0.7) if kind == 'ROS 1' else load.target
+    return Speed(load.name, kind, counted, ours, bare, target)
 
 
 def replay(bag: Path, config: SituationConfig) -> int:

@@ -118,30 +118,12 @@ def lockstep(
     """
     played = frozenset(topics) - {CLOCK_TOPIC}
     by = _by_recorded_clock if clock_of(bag, clock) == 'clock' else _by_record_time
-    return _until_all_is_in(by(bag, played, grid), grid)
-
-
-def _until_all_is_in(steps: Iterator[Step], grid: ReplayGrid) -> Iterator[Step]:
-    """Go on after the last step until what arrived last, stamped then, is in a closed tick."""
-    period = grid.tick_period_ns
-    clock = arrived = 0
-    for step in steps:
-        yield step
-        if isinstance(step, Play):
-            arrived = step.received_ns
-            clock = clock or arrived - period  # no tick yet: the first one takes it in
-        else:
-            clock = step.clock_ns
-            arrived = min(arrived, clock) if step.jump else arrived
-    final = -(-arrived // period) * period + grid.lateness_ns
-    while clock < final:
-        clock += period
-        yield Advance(clock)
+    return by(bag, played, grid)
 
 
 def _by_record_time(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> Iterator[Step]:
     due: int | None = None
-    last = 0
+    last = arrived = 0
     for topic, record_ns, raw in bag.messages(topics):
         if due is None:
             # A damaged index may promise a later start than there is.
@@ -155,10 +137,13 @@ def _by_record_time(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> Iter
             yield Advance(due)
             due += grid.tick_period_ns
         yield Play(topic, raw, record_ns, due)
-        last = max(last, record_ns)
+        arrived = due
+        if record_ns > last:
+            last = record_ns
     if due is not None:
         near = bag.end_ns - last <= grid.longest_silence_ns
-        yield from _walk_past(bag.end_ns if near else last, due, grid)
+        end = bag.end_ns if near else last
+        yield from _walk_past(max(end, arrived - grid.lateness_ns), due, grid)
 
 
 def _by_recorded_clock(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> Iterator[Step]:
@@ -166,12 +151,14 @@ def _by_recorded_clock(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> I
     if clock is None:
         raise BagError(f'{bag.path}: {CLOCK_TOPIC} holds no time; replay it with clock: record')
     due = _stop_from(clock, grid)
+    arrived = 0
     # Held back until it is known which clock value follows: it may be one after a jump.
     held: list[tuple[str, bytes, int]] = []
     for topic, record_ns, raw in bag.messages((*topics, CLOCK_TOPIC)):
         if topic != CLOCK_TOPIC:
             held.append((topic, raw, record_ns))
             if len(held) >= MOST_HELD:
+                arrived = due
                 yield from _release(held, due)
             continue
         now = _clock_value(raw)
@@ -180,15 +167,19 @@ def _by_recorded_clock(bag: Bag, topics: Collection[str], grid: ReplayGrid) -> I
             continue
         if now - clock > grid.clock_jump_ns or now < due - grid.tick_period_ns:
             due = _stop_from(now, grid)
-            yield from _release(held, due - grid.tick_period_ns)
-            yield Advance(due - grid.tick_period_ns, jump=True)
+            before = due - grid.tick_period_ns
+            arrived = before if held else min(arrived, before)
+            yield from _release(held, before)
+            yield Advance(before, jump=True)
         while due <= now:
+            arrived = due if held else arrived
             yield from _release(held, due)
             yield Advance(due)
             due += grid.tick_period_ns
         clock = now
+    arrived = due if held else arrived
     yield from _release(held, due)
-    yield from _walk_past(clock, due, grid)
+    yield from _walk_past(max(clock, arrived - grid.lateness_ns), due, grid)
 
 
 def _release(held: list[tuple[str, bytes, int]], received_ns: int) -> Iterator[Play]:
@@ -199,7 +190,7 @@ def _release(held: list[tuple[str, bytes, int]], received_ns: int) -> Iterator[P
 
 
 def _walk_past(end_ns: int, due: int, grid: ReplayGrid) -> Iterator[Step]:
-    """Go on until messages that were stamped at the end are in a closed tick."""
+    """Go on until messages that were stamped, or arrived, at the end are in a closed tick."""
     period, lateness = grid.tick_period_ns, grid.lateness_ns
     final = -(-(end_ns + lateness) // period) * period + lateness
     while due <= final:

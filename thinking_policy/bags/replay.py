@@ -145,8 +145,11 @@ def _batches(steps: Iterator[Step]) -> Iterator[_Batch]:
     batch, size = _Batch(), 0
     for step in steps:
         if isinstance(step, Play):
-            batch.steps.append(step.topic)
-            batch.plays.setdefault(step.topic, []).append(step)
+            topic = step.topic
+            batch.steps.append(topic)
+            if topic not in batch.plays:
+                batch.plays[topic] = []
+            batch.plays[topic].append(step)
             size += len(step.raw)
         else:
             batch.steps.append(step)

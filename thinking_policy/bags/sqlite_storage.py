@@ -151,23 +151,23 @@ class SqliteStorage:
         }
         if not names:
             return
+        rows: Iterator[tuple[Any, int, Any]]
         condition = _HAS_TIME
         if len(names) < len(self._topics) and len(names) <= _MOST_TOPICS_IN_QUERY:
             condition += f' AND topic_id IN ({",".join(str(int(i)) for i in names)})'
         # A damaged file is read as its pages lie, which is nearly the order of recording.
-        rows: Iterator[tuple[Any, int, Any]] = (
-            salvage_messages(self._path)
-            if self._damaged
-            else self._rows(
+        if self._damaged:
+            rows = (row for row in salvage_messages(self._path) if abs(row[1]) <= LATEST_NS)
+        else:
+            rows = self._rows(
                 f'SELECT topic_id, timestamp, {_DATA} FROM messages '
                 f'WHERE {condition} ORDER BY timestamp, id'
             )
-        )
         for topic_id, stamp, data in rows:
             name = names.get(topic_id)
-            if name is None or abs(stamp) > LATEST_NS:  # the latter counted when it was opened
+            if name is None:
                 continue
-            if isinstance(data, bytes):
+            if type(data) is bytes:
                 yield name, stamp, data
             else:
                 self.problems[f'{self._name}: {name}: {data or "message without data"}'] += 1

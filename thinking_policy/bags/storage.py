@@ -122,6 +122,9 @@ def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
             continue
         _, order, item, iterator = heapq.heappop(active)
         yield item
+        if not active and not waiting:  # the last, or the only one
+            yield from iterator
+            return
         # The usual case, nothing overlaps, passes through here without the heap.
         barrier = min(
             active[0][0] if active else _NEVER, waiting[0].start_ns if waiting else _NEVER
