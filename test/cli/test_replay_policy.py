@@ -9,12 +9,14 @@ import dataclasses
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from thinking_policy.cli.main import main
 from thinking_policy.cli.timeline import Timeline
+from thinking_policy.cli.timeline_lines import Replayed, as_json, lines
 from thinking_policy.policy import Inference, thinking_settings
 from thinking_policy.policy.activities import ThinkingActivity
 from thinking_policy.policy.thinker import HOLD_S, NOVELTY
@@ -192,7 +194,8 @@ def test_the_robot_file_decides_thresholds_hold_and_novelty_as_for_a_node(folder
     found = json.loads(out)
     assert found['thresholds']['hazard'] == {'on': 0.2, 'off': 0.1}
     assert found['minimum_hold_s'] == 5.0
-    assert found['spans']['novelty'] == []
+    assert found['novelty_spans'] == []
+    assert list(found['spans']) == ['hazard', 'trend']
     (span,) = found['spans']['hazard']
     assert (span['start_ns'], span['ticks']) == (START * 10**9, SECONDS)
     summary = found['summary']
@@ -278,11 +281,58 @@ def test_nothing_readable_is_an_error_with_the_reasons(folder, replay):
     assert 'y.bag' in err
 
 
-def test_one_picture_or_table_is_of_one_bag(replay, several, tmp_path):
-    code, _, err = replay('--csv', tmp_path / 'all.csv', bag=several)
-    assert code == 2
-    assert '--plot and --csv are for one bag, found 3: a, b, c.mcap; name one of them' in err
+def test_one_file_for_several_bags_is_refused(replay, several, tmp_path):
+    for option, name in (('--csv', 'all.csv'), ('--plot', 'all.png')):
+        code, _, err = replay(option, tmp_path / name, bag=several)
+        assert code == 2
+        assert f'{name}: is one file, and there are 3 bags; name a folder' in err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_takes_a_table_and_a_picture_of_each_bag(replay, several, tmp_path):
+    pytest.importorskip('matplotlib')
+    place = tmp_path / 'replayed'
+    code, out, _ = replay('--csv', place, '--plot', place, bag=several)
+    assert code == 0
+    assert sorted(p.name for p in place.iterdir()) == ['a.csv', 'a.png', 'b.csv', 'b.png']
+    assert f'{place / "b.csv"}: written' in out
+    with (place / 'b.csv').open(newline='') as file:
+        rows = list(csv.DictReader(file))
+    assert [len(rows), sum(row['active.hazard'] == '1' for row in rows)] == [SECONDS, 10]
+    code, _, err = replay('--csv', place, bag=several)
+    assert code == 2
+    assert 'a.csv: exists already' in err
+    assert replay('--csv', place / 'one', '--json')[0] == 0
+    assert [p.name for p in (place / 'one').iterdir()] == ['walk.csv']
+
+
+def test_a_time_that_is_no_number_is_said_before_the_work(replay, tmp_path, monkeypatch):
+    pytest.importorskip('matplotlib')
+    monkeypatch.setenv('SOURCE_DATE_EPOCH', 'soon')
+    code, out, err = replay('--plot', tmp_path / 'p.pdf')
+    assert (code, out) == (2, '')
+    assert 'SOURCE_DATE_EPOCH: expected seconds' in err
+
+
+def test_an_activity_that_is_called_novelty_is_not_the_novelty(monkeypatch):
+    found = Timeline(['novelty'], ['heat'])
+    for i in range(4):
+        readings = (SimpleNamespace(value=1.0),)
+        situation = SimpleNamespace(
+            stamp_ns=i * 10**9, episode='r-1', valid=np.ones((1, 1), bool), readings=readings
+        )
+        inference = Inference(np.array([0.75], np.float32), 9.0 if i == 3 else 0.0, 0.0)
+        found.add(situation, inference, np.array([i < 2]))
+    settings = SimpleNamespace(
+        thresholds={'novelty': (0.5, 0.4)}, minimum_hold_s=0.0, novelty_threshold=3.0
+    )
+    replayed = Replayed('a', 'p.onnx', SimpleNamespace(version='1'), settings, 0, 1.0, found)
+    said = as_json(replayed)
+    assert [(s['start_ns'], s['peak']) for s in said['spans']['novelty']] == [(0, 0.75)]
+    assert [(s['start_ns'], s['peak']) for s in said['novelty_spans']] == [(3 * 10**9, 9.0)]
+    rows = [line.split() for line in lines(replayed)]
+    assert any('novelty' in row and '0.750' in row for row in rows)
+    assert any('(novelty)' in row and '9.0' in row for row in rows)
 
 
 def test_the_bundled_policy_refuses_a_configuration_that_it_does_not_fit(folder, capsys):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,11 +52,19 @@ def replay_policy(
     ],
     plot: Annotated[
         Path | None,
-        typer.Option(metavar='FILE.png', readable=False, help='Draw the timeline; .svg, .pdf.'),
+        typer.Option(
+            metavar='FILE.png',
+            readable=False,
+            help='Draw the timeline (.png, .svg, .pdf); a folder: a .png of each bag.',
+        ),
     ] = None,
     csv: Annotated[
         Path | None,
-        typer.Option(metavar='FILE.csv', readable=False, help='Write one row for each tick.'),
+        typer.Option(
+            metavar='FILE.csv',
+            readable=False,
+            help='Write one row for each tick; a folder: a table of each bag.',
+        ),
     ] = None,
     as_json: Annotated[
         bool, typer.Option('--json', help='One JSON object with summary and spans instead.')
@@ -76,29 +85,25 @@ def replay_policy(
 
     Thresholds, hold, novelty threshold, baseline and public key are the robot file's, as for a
     node. Spans are from the first tick at which an activity was active to the last one. Of a
-    folder of bags each is replayed in turn.
+    folder of bags each is replayed in turn; a folder for --plot or --csv takes a file of each.
     """
     from thinking_policy.cli import replaying
 
     bags = named_bags([bag])
-    if len(bags) > 1 and (plot or csv):
-        raise ThinkingPolicyError(
-            f'{bag}: --plot and --csv are for one bag, found {len(bags)}: '
-            f'{", ".join(list(bags)[:4])}{" ..." if len(bags) > 4 else ""}; name one of them'
-        )
+    places = _Places(_places(plot, '.png', bags), _places(csv, '.csv', bags))
     path = config_folder() / 'policy.onnx' if policy == BUNDLED else Path(policy)
-    _check_outputs(plot, csv, bag, path, force)
+    _check_outputs(places, bag, path, force)
     ask = replaying.asking(path, find_configuration(config), namespace, clock)
     other = sys.stderr if as_json else sys.stdout
     for line in ask.remarks:
         print(line, file=other)
     if len(bags) > 1:
-        _show_all(bags, ask, as_json=as_json)
+        _show_all(bags, ask, places, as_json=as_json)
         return
     ((name, place),) = bags.items()
     replayed, notes = replaying.replayed_bag(name, place, ask)
     _show(replayed, notes, as_json=as_json)
-    for line in _written(plot, csv, replayed, ask.config):
+    for line in places.write(replayed, ask.config):
         print(line, file=other)
 
 
@@ -114,7 +119,7 @@ def _show(replayed: Replayed, notes: list[str], *, as_json: bool) -> None:
         print(line, file=sys.stderr if as_json else sys.stdout)
 
 
-def _show_all(bags: dict[str, Path], ask: Asking, *, as_json: bool) -> None:
+def _show_all(bags: dict[str, Path], ask: Asking, places: _Places, *, as_json: bool) -> None:
     """Show each of several bags when it is done, and all of them in a table."""
     from thinking_policy.cli import replaying, timeline_lines
 
@@ -124,6 +129,9 @@ def _show_all(bags: dict[str, Path], ask: Asking, *, as_json: bool) -> None:
                 print(line if not line else f'{replayed.bag}: {line.strip()}', file=sys.stderr)
         else:
             _show(replayed, notes, as_json=False)
+        for line in places.write(replayed, ask.config):
+            print(line, file=sys.stderr if as_json else sys.stdout)
+        if not as_json:
             print()
 
     outcome = replaying.replay_all(bags, ask, show)
@@ -138,36 +146,60 @@ def _show_all(bags: dict[str, Path], ask: Asking, *, as_json: bool) -> None:
         print(line)
 
 
-def _check_outputs(
-    plot: Path | None, csv: Path | None, bag: Path, policy: Path, force: bool
-) -> None:
+@dataclass(frozen=True)
+class _Places:
+    """Where the picture and the table of each bag go, by the bags' names."""
+
+    pictures: dict[str, Path]
+    tables: dict[str, Path]
+
+    def write(self, replayed: Replayed, config: SituationConfig) -> list[str]:
+        """Write what is asked for of one bag; return what to say about it."""
+        said = []
+        if (table := self.tables.get(replayed.bag)) is not None:
+            from thinking_policy.cli.timeline import write_table
+
+            write_table(table, replayed.timeline, replayed.start_ns)
+            said.append(f'{table}: written')
+        if (picture := self.pictures.get(replayed.bag)) is not None and len(replayed.timeline):
+            from thinking_policy.cli.timeline_plot import draw_timeline
+
+            draw_timeline(picture, replayed, config)
+            said.append(f'{picture}: written')
+        return said
+
+
+def _places(given: Path | None, suffix: str, bags: dict[str, Path]) -> dict[str, Path]:
+    """Return the file of each bag: the one that was named, or one in the folder.
+
+    Raises:
+        ThinkingPolicyError: One file for several bags.
+    """
+    if given is None:
+        return {}
+    if not given.suffix or given.is_dir():
+        from thinking_policy.bags.labelling.plot import file_names
+
+        return {name: given / f'{file}{suffix}' for name, file in file_names(list(bags)).items()}
+    if len(bags) > 1:
+        raise ThinkingPolicyError(
+            f'{given}: is one file, and there are {len(bags)} bags; name a folder, which takes '
+            f'a {suffix} of each'
+        )
+    return dict.fromkeys(bags, given)
+
+
+def _check_outputs(places: _Places, bag: Path, policy: Path, force: bool) -> None:
     """Refuse, before any work, what could not be written in the end or is not ours."""
-    if plot is not None:
+    if places.pictures:
         from thinking_policy.cli.calibration_plot import check_plot
 
-        check_plot(plot)
-    if csv is not None and csv.suffix != '.csv':
-        raise ThinkingPolicyError(f'{csv}: expected a name that ends in .csv')
-    for place in (plot, csv):
-        if place is None:
-            continue
+        for picture in places.pictures.values():
+            check_plot(picture)
+    for table in places.tables.values():
+        if table.suffix != '.csv':
+            raise ThinkingPolicyError(f'{table}: expected a name that ends in .csv, or a folder')
+    for place in (*places.pictures.values(), *places.tables.values()):
         check_free(place, bag, overwrite=force)
         if place.resolve() == policy.resolve():
             raise ThinkingPolicyError(f'{place}: is the policy; choose another name')
-
-
-def _written(
-    plot: Path | None, csv: Path | None, replayed: Replayed, config: SituationConfig
-) -> list[str]:
-    said = []
-    if csv is not None:
-        from thinking_policy.cli.timeline import write_table
-
-        write_table(csv, replayed.timeline, replayed.start_ns)
-        said.append(f'{csv}: written')
-    if plot is not None and len(replayed.timeline):
-        from thinking_policy.cli.timeline_plot import draw_timeline
-
-        draw_timeline(plot, replayed, config)
-        said.append(f'{plot}: written')
-    return said

@@ -17,6 +17,7 @@ from thinking_policy.cli.tables import columns
 from thinking_policy.cli.timeline import NOVELTY, Span, Timeline
 from thinking_policy.policy import Manifest, ThinkingSettings
 
+_NOVEL = f'({NOVELTY})'  # in brackets, which no activity's id has
 SPANS_SHOWN = 40  # lines; all are in --json
 
 
@@ -43,14 +44,17 @@ class Replayed:
     timeline: Timeline
 
     def spans(self) -> dict[str, list[Span]]:
-        """Return the spans of each activity, and last of the novelty, by name."""
-        timeline, novelty = self.timeline, self.timeline.novelty
+        """Return the spans of each activity by its id."""
+        timeline = self.timeline
         probability, active = timeline.probability, timeline.active
-        found = {
+        return {
             name: timeline.spans(active[:, i], probability[:, i])
             for i, name in enumerate(timeline.ids)
         }
-        return {**found, NOVELTY: timeline.spans(self.unusual(), novelty)}
+
+    def novel_spans(self) -> list[Span]:
+        """Return the spans of the novelty; apart, since an activity may be called so."""
+        return self.timeline.spans(self.unusual(), self.timeline.novelty)
 
     def unusual(self) -> NDArray[np.bool_]:
         """Return where the novelty is above its threshold, bool [N]."""
@@ -84,13 +88,15 @@ def lines(replayed: Replayed) -> Iterator[str]:
     if timeline.never_seen:
         yield f'  never with a usable value: {", ".join(timeline.never_seen)}'
     yield ''
-    spans = replayed.spans()
-    yield from columns(_summary(replayed, spans), right=(1, 2, 3, 4, 5))
+    spans, novel = replayed.spans(), replayed.novel_spans()
+    yield from columns(_summary(replayed, spans, novel), right=(1, 2, 3, 4, 5))
     yield ''
-    yield from _span_lines(replayed, spans)
+    yield from _span_lines(replayed, spans, novel)
 
 
-def _summary(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[list[str]]:
+def _summary(
+    replayed: Replayed, spans: dict[str, list[Span]], novel: list[Span]
+) -> Iterator[list[str]]:
     yield ['activity', 'on/off', 'active', 'spans', 'peak', 'at']
     timeline, settings = replayed.timeline, replayed.settings
     probability, active = timeline.probability, timeline.active
@@ -107,18 +113,20 @@ def _summary(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[list[
         ]
     peak = int(np.argmax(timeline.novelty))
     yield [
-        f'({NOVELTY})',
+        _NOVEL,
         f'{settings.novelty_threshold:g}',
         f'{replayed.unusual().mean():.1%}',
-        str(len(spans[NOVELTY])),
+        str(len(novel)),
         f'{timeline.novelty[peak]:.1f}',
         f'{replayed.seconds(timeline.stamp_ns[peak]):.1f} s',
     ]
 
 
-def _span_lines(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[str]:
+def _span_lines(
+    replayed: Replayed, spans: dict[str, list[Span]], novel: list[Span]
+) -> Iterator[str]:
     everything = sorted(
-        ((span, name) for name, found in spans.items() for span in found),
+        ((span, name) for name, found in [*spans.items(), (_NOVEL, novel)] for span in found),
         key=lambda pair: (pair[0].start_ns, pair[0].end_ns),
     )
     if not everything:
@@ -132,8 +140,8 @@ def _span_lines(replayed: Replayed, spans: dict[str, list[Span]]) -> Iterator[st
                 f'{replayed.seconds(span.start_ns):.1f} s',
                 f'{replayed.seconds(span.end_ns):.1f} s',
                 clock,
-                f'({name})' if name == NOVELTY else name,
-                f'{span.peak:.3f}' if name != NOVELTY else f'{span.peak:.1f}',
+                name,
+                f'{span.peak:.3f}' if name != _NOVEL else f'{span.peak:.1f}',
                 f'{replayed.seconds(span.peak_ns):.1f} s',
             ]
         )
@@ -159,6 +167,7 @@ def as_json(replayed: Replayed) -> dict[str, Any]:
         'spans': {
             name: [asdict(span) for span in found] for name, found in replayed.spans().items()
         },
+        'novelty_spans': [asdict(span) for span in replayed.novel_spans()],
     }
 
 

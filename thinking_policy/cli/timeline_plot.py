@@ -78,7 +78,7 @@ def _draw_answers(axes: Any, replayed: Replayed) -> None:
     if timeline.novelty.max() > 10 * limit:  # an anomaly may be a hundred
         axes[-1].set_yscale('symlog', linthresh=max(limit, 1e-3))
     axes[-1].set_ylim(bottom=0.0)
-    _shade(axes[-1], replayed, spans[NOVELTY], UNUSUAL)
+    _shade(axes[-1], replayed, replayed.novel_spans(), UNUSUAL)
     _name(axes[-1], NOVELTY)
 
 

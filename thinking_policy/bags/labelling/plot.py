@@ -216,6 +216,11 @@ def _legend(figure: Any, picture: Picture) -> None:
 
 def png_names(names: Sequence[str]) -> dict[str, str]:
     """Return the file name for each recording's picture; all are different."""
+    return {name: f'{plain}.png' for name, plain in file_names(names).items()}
+
+
+def file_names(names: Sequence[str]) -> dict[str, str]:
+    """Return for each recording the name of a file without an ending; all are different."""
     taken: dict[str, str] = {}
     for name in names:
         plain = ''.join(c if c.isalnum() or c in '-_.' else '_' for c in name).strip('.') or 'bag'
@@ -224,4 +229,4 @@ def png_names(names: Sequence[str]) -> dict[str, str]:
             count += 1
             unique = f'{plain}_{count}'
         taken[name] = unique
-    return {name: f'{plain}.png' for name, plain in taken.items()}
+    return taken
