@@ -36,6 +36,15 @@ def test_help_of_every_command_shows_an_example(words, capsys):
     assert f'thinking-policy {" ".join(words)}'.rstrip() in text.split('Example')[1]
 
 
+@pytest.mark.parametrize('words', list(all_commands()), ids=' '.join)
+def test_help_names_no_argument_as_python_does(words, capsys):
+    assert run_main([*words, '--help']) == 0
+    text = capsys.readouterr().out
+    assert 'list[' not in text
+    assert '<path>' not in text
+    assert '<Path>' not in text
+
+
 def test_help_lists_every_command_with_its_summary(capsys):
     assert run_main(['--help']) == 0
     text = capsys.readouterr().out

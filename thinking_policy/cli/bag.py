@@ -57,7 +57,7 @@ app.command('replay-policy', epilog=replay_policy.EXAMPLES)(replay_policy.replay
 BagPaths = Annotated[
     list[Path],
     typer.Argument(
-        metavar='PATH',
+        metavar='BAG|FOLDER',
         readable=False,
         help='rosbag2 folder, .db3, .mcap or .zstd file, ROS 1 .bag, or a folder of any of them.',
     ),

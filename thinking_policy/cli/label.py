@@ -41,7 +41,7 @@ def label(
     data: Annotated[
         list[Path],
         typer.Argument(
-            metavar='BAG...',
+            metavar='BAG|FOLDER|NPZ',
             readable=False,
             help='Bags, folders of bags, or .npz files of `bag situations`.',
         ),

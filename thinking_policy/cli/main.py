@@ -207,7 +207,18 @@ class LazyGroup(typer.core.TyperGroup):
         command.name = name
         if not command.epilog:  # a group, whose commands have examples of their own
             command.epilog = f'Example: {COMMANDS[name].example}'
+        _say_in_words(command)
         return name, command, rest
+
+
+def _say_in_words(command: Any) -> None:
+    """Have the help name what is expected as people do, not as Python does (`<list[Path]>`)."""
+    for below in getattr(command, 'commands', {}).values():
+        _say_in_words(below)
+    for param in command.params:
+        if isinstance(param, typer.core.TyperArgument):
+            # Its name says it: BAG|FOLDER. Versions of typer that show no type ignore this.
+            setattr(param, 'display_type', lambda ctx: '')  # noqa: B010
 
 
 def _print_version(value: bool) -> None:
