@@ -137,7 +137,8 @@ class _Joining:
                 '--namespace and --stride'
             )
         raise ThinkingPolicyError(
-            f'{self._file}: has labels of {_listed(table.bags)}, none of {_listed(tuple(self._spans))}; '
+            f'{self._file}: has labels of {_listed(table.bags)}, none of '
+            f'{_listed(tuple(self._spans))}; '
             'give the bags, or the folder of bags, as they were given to `label`'
         )
 

@@ -15,9 +15,9 @@ from thinking_policy.bags.labelling import (
     joined,
     joined_tables,
     read_labels,
+    table_files,
     write_labels,
 )
-from thinking_policy.bags.labelling import table_files
 
 START = 1_700_000_000_000_000_001
 IDS = ('trend', 'hazard', 'cause')
