@@ -331,3 +331,17 @@ def test_large_messages_of_chunks_that_overlap_wait_outside_the_memory(peak_mb):
     ]
     assert [stamp for _, stamp, _ in in_order_of_time(sources)] == list(range(1, 41))
     assert peak_mb() < 60
+
+
+def test_large_messages_behind_small_ones_wait_outside_the_memory(peak_mb):
+    def load(number):
+        return [('/t', number, b''), ('/t', 100 - number, bytes(4 * MB))]
+
+    room = Room()
+    sources = [
+        Source(number, lambda number=number: room.messages(lambda: load(number)), again=True)
+        for number in range(40)
+    ]
+    found = [(stamp, len(raw) // MB) for _, stamp, raw in in_order_of_time(sources)]
+    assert found == [(n, 0) for n in range(40)] + [(100 - n, 4) for n in range(39, -1, -1)]
+    assert peak_mb() < 60

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 import heapq
 import itertools
 from collections import Counter, deque
@@ -93,51 +94,75 @@ class Source:
 def in_order_of_time(sources: Iterable[Source]) -> Iterator[Item]:
     """Merge sources that each are in order, and may overlap.
 
-    A source is opened when its time has come, so memory holds only those that overlap. Equal
-    times keep the order of the sources.
+    A source is opened when its time has come, so memory holds only those that overlap, and of
+    each of them one message; where these are large, sources that can be opened again are let go
+    until their message's turn. Equal times keep the order of the sources.
     """
     waiting = deque(sorted(sources, key=lambda source: source.start_ns))
-    active: list[tuple[int, int, Item, Iterator[Item]]] = []
-    opened = 0
+    active: list[_Active] = []
+    opened = held = 0
     while waiting or active:
         # Not at an equal time: that source's turn comes after those that are open.
-        while waiting and (not active or waiting[0].start_ns < active[0][0]):
+        while waiting and (not active or waiting[0].start_ns < active[0].item[1]):
             source = waiting.popleft()
             iterator = iter(source.open())
-            for first in iterator:
-                early = active or (waiting and waiting[0].start_ns < first[1])
-                if (
-                    source.again
-                    and len(first[2]) >= _LARGE
-                    and first[1] > source.start_ns
-                    and early
-                ):
-                    source = Source(first[1], source.open, again=True)
-                    bisect.insort(waiting, source, key=lambda one: one.start_ns)
-                else:
-                    heapq.heappush(active, (first[1], opened, first, iterator))
+            for item in iterator:
+                held = _hold(_Active(item, opened, iterator, source, 1), active, waiting, held)
                 break
             opened += 1
         if not active:
             continue
-        _, order, item, iterator = heapq.heappop(active)
-        yield item
+        one = heapq.heappop(active)
+        held -= len(one.item[2])
+        yield one.item
         if not active and not waiting:  # the last, or the only one
-            yield from iterator
+            yield from one.rest
             return
         # The usual case, nothing overlaps, passes through here without the heap.
         barrier = min(
-            active[0][0] if active else _NEVER, waiting[0].start_ns if waiting else _NEVER
+            active[0].item[1] if active else _NEVER, waiting[0].start_ns if waiting else _NEVER
         )
-        for item in iterator:
+        for item in one.rest:
+            one.done += 1
             if item[1] >= barrier:
-                heapq.heappush(active, (item[1], order, item, iterator))
+                one.item = item
+                held = _hold(one, active, waiting, held)
                 break
             yield item
 
 
+@dataclass
+class _Active:
+    """An opened source: its next message, and how many it has given with that one."""
+
+    item: Item
+    order: int
+    rest: Iterator[Item]
+    source: Source
+    done: int
+
+    def __lt__(self, other: _Active) -> bool:
+        return (self.item[1], self.order) < (other.item[1], other.order)
+
+
+def _hold(one: _Active, active: list[_Active], waiting: deque[Source], held: int) -> int:
+    """Let a message wait for its turn, in memory or in its file; return what memory holds then."""
+    item, source = one.item, one.source
+    # At its source's own beginning it is its turn now.
+    if source.again and item[1] > source.start_ns and held + len(item[2]) > _MOST_HELD:
+        rest = functools.partial(_behind, source.open, one.done - 1)
+        bisect.insort(waiting, Source(item[1], rest, again=True), key=lambda w: w.start_ns)
+        return held
+    heapq.heappush(active, one)
+    return held + len(item[2])
+
+
+def _behind(open_source: Callable[[], Iterable[Item]], count: int) -> Iterator[Item]:
+    return itertools.islice(open_source(), count, None)
+
+
 _NEVER = 2**63
-_LARGE = 2**20  # bytes of a message
+_MOST_HELD = 2**25  # bytes of messages that wait for their turn
 
 
 class Room:
