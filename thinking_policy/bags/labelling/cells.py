@@ -33,7 +33,6 @@ from thinking_policy.bags.labelling.errors import LabelError
 JOIN = ';'
 DENIED = '!'
 
-_ANSWER = ('activities', 'origin', 'confidence', 'unsure')
 _ID = re.compile(r'[a-z][a-z0-9_]*\Z')
 
 
@@ -65,7 +64,7 @@ class Answers:
     def __init__(self, path: Path) -> None:
         self.all: list[Answer] = []
         self._path = path
-        self._known: dict[tuple[str, ...], int] = {}
+        self._known: dict[tuple[str, str, str, str], int] = {}
         self._said_about: set[str] = set()
         self._about: dict[str, None] = {}
         self._met: dict[str, None] = {}
@@ -85,12 +84,18 @@ class Answers:
             if cell and cell not in self._said_about:
                 self._about.update(dict.fromkeys(_ids(cell, self._path, line, 'about')))
                 self._said_about.add(cell)
-        keys = zip(*(columns[name] for name in _ANSWER), strict=True)
+        keys = zip(
+            columns['activities'],
+            columns['origin'],
+            columns['confidence'],
+            columns['unsure'],
+            strict=True,
+        )
         places = []
         for row, key in enumerate(keys):
             place = self._known.get(key)
             if place is None:
-                answer = _answer(*key, path=self._path, line=lines[row])
+                answer = _answer(*key, self._path, lines[row])
                 self._met.update(dict.fromkeys(entry.activity for entry in answer.entries))
                 place = self._known[key] = len(self.all)
                 self.all.append(answer)
@@ -133,9 +138,9 @@ def stamp_of(cell: str, path: Path, line: int) -> int:
         LabelError: Not a number, or one with parts of nanoseconds.
     """
     if cell[-10:-9] == '.' and cell[:-10].isdecimal() and cell[-9:].isdecimal():
-        stamp = int(cell[:-10] + cell[-9:])  # as tables have it; much faster than Decimal
-        if stamp < 2**63:
-            return stamp
+        written = int(cell[:-10] + cell[-9:])  # as tables have it; much faster than Decimal
+        if written < 2**63:
+            return written
     try:
         stamp = Decimal(cell).scaleb(9)
         if stamp == stamp.to_integral_value() and abs(stamp) < 2**63:
