@@ -99,6 +99,14 @@ class Sources:
 
     def _loaded(self, name: str, path: Path) -> Recording:
         recording = load_recording(path, name)
+        if recording.stride != 1:
+            # Rules would miss readings, and events of left-out ticks would count to the next one
+            # that was kept, even where that begins another episode.
+            raise LabelError(
+                f'{path}: holds only every {recording.stride}. tick, so rules and outcomes would '
+                'miss what lies between; label the bag itself with --stride, or export it again '
+                'without'
+            )
         if recording.names != self.signals:
             raise LabelError(
                 f'{path}: expected the signals of the first file, {", ".join(self.signals)}; '

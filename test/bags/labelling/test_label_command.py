@@ -99,6 +99,14 @@ def test_a_stride_thins_the_table_and_not_what_rules_see(walk, tmp_path):
     np.testing.assert_array_equal(few.label, every.label[kept])
 
 
+def test_situations_with_ticks_left_out_are_not_labelled_as_if_they_were_all(walk, capsys):
+    export = ['bag', 'situations', str(walk), '--config', './robot.yaml', '-o', 'w.npz']
+    assert main([*export, '--stride', '3']) == 0
+    assert label('w.npz', '--rules', 'rules.yaml', '-o', 'labels.csv') == 2
+    assert 'w.npz: holds only every 3. tick' in capsys.readouterr().err
+    assert not (walk.parent.parent / 'labels.csv').exists()
+
+
 def test_a_person_counts_more_and_the_conflict_is_listed(walk, tmp_path, capsys):
     (tmp_path / 'anna.csv').write_text('from,to,activity\n0,9,!hazard\n')
     common = walk, '--config', './robot.yaml', '--rules', 'rules.yaml', '--spans', 'anna.csv'

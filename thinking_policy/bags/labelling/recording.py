@@ -12,7 +12,7 @@ import tokenize
 import zipfile
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -68,6 +68,7 @@ class Recording:
         event_code: M codes.
         silent: Signals without any reading in the whole recording: whether the robot lacks them,
             or the bag, or they failed, can't be told.
+        stride: Every how many ticks there is a situation.
     """
 
     name: str
@@ -82,6 +83,7 @@ class Recording:
     event_episode: NDArray[np.int64]
     event_code: tuple[str, ...]
     silent: frozenset[str] = frozenset()
+    stride: int = 1
 
     def __len__(self) -> int:
         """Return N."""
@@ -190,7 +192,8 @@ def load_recording(path: Path, name: str = '') -> Recording:
             )
             for entry in meta['signals']
         )
-        return recording_of(name, signals, float(meta['tick_period_s']), arrays)
+        recording = recording_of(name, signals, float(meta['tick_period_s']), arrays)
+        return replace(recording, stride=int(about.get('stride', 1)))
     except FileNotFoundError as error:
         raise LabelError(f'{path}: no such file') from error
     except _FAULTS as error:
