@@ -77,15 +77,19 @@ _FIELDS = {
 @pytest.fixture
 def exported(tmp_path):
     """Return the path of exported situations with labels, and the situations."""
+    return export(tmp_path)
+
+
+def export(folder, stride=1):
     from thinking_policy.bags.export import SituationArrays
 
     config, made = situations()
-    collected = SituationArrays(config)
+    collected = SituationArrays(config, stride)
     for situation in made:
         collected.add(situation)
     arrays = collected.arrays()
     hot = arrays['window'][:, -1, 0] > 0.5
-    path = tmp_path / 'walk.npz'
+    path = folder / 'walk.npz'
     np.savez(
         path,
         **arrays,
@@ -148,6 +152,8 @@ def test_events_of_left_out_ticks_belong_to_the_next_row():
         np.array([10, 20]) * SECOND,
         np.zeros(2, np.int64),
         np.array([0, 1, 1, 2]),
+        np.array([9, 14, 18, 25]),
+        np.zeros(4, np.bool_),
         np.array([9, 14, 18, 25]) * SECOND,
         np.array(['a', 'b', 'a', 'a']),
         recent=16,
@@ -157,6 +163,41 @@ def test_events_of_left_out_ticks_belong_to_the_next_row():
     assert rows.code.tolist() == [[0, 0, 1], [1, 2, 1]]
     assert rows.age.tolist() == [[-1, -1, 1], [11, 6, 2]]
     assert rows.code_count.tolist() == [[1, 0], [2, 1]]
+
+
+def test_events_of_an_episode_that_ended_in_left_out_ticks_are_only_recalled():
+    stream = EventStream(
+        np.array([10, 20]) * SECOND,
+        np.array([0, 1]),
+        np.array([0, 1, 1]),
+        np.array([9, 14, 18]),
+        np.array([False, True, False]),
+        np.array([9, 14, 18]) * SECOND,
+        np.array(['a', 'b', 'a']),
+        recent=16,
+        known=16,
+    )
+    rows = event_rows(stream, ('a', 'b'), 3)
+    assert rows.code.tolist() == [[0, 0, 1], [0, 0, 1]]
+    assert rows.code_age.tolist() == [[1, -1], [2, 6]]
+    assert rows.code_count.tolist() == [[1, 0], [1, 1]]
+
+
+def test_a_stride_leaves_the_events_of_the_rows_that_stay_alone(tmp_path):
+    path, made = export(tmp_path, stride=3)
+    vocabulary = ('slip', 'heat_high', 'fog', 'never')
+    learning = load_learning_set(path, vocabulary=vocabulary, recent_events=4)
+    packer = Packer(4, 1, 4, vocabulary)
+    packed = learning.packed()
+    kept = [situation for situation in made if situation.tick % 3 == 0]
+    assert len(kept) == len(learning.episode)
+    for row, situation in enumerate(kept):
+        packer.fill(situation)
+        for array, name in zip(packed, packer.buffers, strict=True):
+            assert np.array_equal(array[row : row + 1], packer.buffers[name]), (row, name)
+    with np.load(path) as file:
+        own = np.append(file['episode'], '')[file['event_row']]
+        assert (own != file['event_episode']).any()
 
 
 def test_what_is_saved_is_what_is_loaded(tmp_path, make_learning_set):

@@ -45,8 +45,9 @@ class SituationArrays:
         `SignalStatus.msg` numbers them;
         signals text [F].
     For M events: event_row int64 [M] (the situation that first knew it; N where a stride left
-    out all that did), event_stamp_ns int64, event_kind uint8, event_code text, event_source
-    text, event_value float64.
+    out all that did), event_tick int64 and event_episode text (of the tick that brought it, which
+    a stride may have left out), event_stamp_ns int64, event_kind uint8, event_code text,
+    event_source text, event_value float64.
     """
 
     def __init__(self, config: SituationConfig, stride: int = 1) -> None:
@@ -73,11 +74,14 @@ class SituationArrays:
         self._blocks: list[NDArray[np.void]] = []
         self._count = 0
         self._episodes: dict[str, int] = {}
-        self._events: list[tuple[int, Event]] = []
+        self._events: list[tuple[int, int, str, Event]] = []
 
     def add(self, situation: Situation) -> None:
         """Take the next situation."""
-        self._events += [(self._count, event) for event in situation.new_events]
+        self._events += [
+            (self._count, situation.tick, situation.episode, event)
+            for event in situation.new_events
+        ]
         if situation.tick % self._stride:
             return
         place = self._count % _BLOCK
@@ -97,12 +101,16 @@ class SituationArrays:
     def arrays(self) -> Arrays:
         """Return the arrays that the class describes."""
         rows = np.concatenate([*self._blocks, np.zeros(0, self._row)])[: self._count]
-        events = [event for _, event in self._events]
+        known_in, ticks, episodes, events = (
+            zip(*self._events, strict=True) if self._events else ((),) * 4
+        )
         return {
             **{name: rows[name] for name in self._row.names or () if name != 'episode'},
             'episode': np.array(list(self._episodes) or [''], np.str_)[rows['episode']],
             'signals': np.array(self._names, np.str_),
-            'event_row': np.array([row for row, _ in self._events], np.int64),
+            'event_row': np.array(known_in, np.int64),
+            'event_tick': np.array(ticks, np.int64),
+            'event_episode': np.array(episodes, np.str_),
             'event_stamp_ns': np.array([event.stamp_ns for event in events], np.int64),
             'event_kind': np.array([event.kind for event in events], np.uint8),
             'event_code': np.array([event.code for event in events], np.str_),

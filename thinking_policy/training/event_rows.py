@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,8 @@ class EventStream:
         stamp_ns: int64 [N], end of each row's tick.
         episode: [N], what tells the episodes of rows apart.
         event_row: int64 [M], the row that first knew the event; N: none.
+        event_tick: int64 [M], the tick that brought the event; all 0: not known.
+        event_is_over: bool [M], whether the event's own episode ended before that row.
         event_stamp_ns: int64 [M].
         event_code: text [M].
         recent: How many recent events a situation holds.
@@ -33,6 +36,8 @@ class EventStream:
     stamp_ns: NDArray[np.int64]
     episode: NDArray[np.int64]
     event_row: NDArray[np.int64]
+    event_tick: NDArray[np.int64]
+    event_is_over: NDArray[np.bool_]
     event_stamp_ns: NDArray[np.int64]
     event_code: NDArray[np.str_]
     recent: int
@@ -43,7 +48,8 @@ def event_rows(stream: EventStream, vocabulary: Sequence[str], slots: int) -> Ev
     """Return the event inputs of every row.
 
     What a situation holds and how it is packed are the robot's own code. Where the export left
-    out ticks, an event of a left-out tick counts to the next row, and to its episode.
+    out ticks, an event of a left-out tick counts to the next row; where that begins an episode,
+    the event is one of those that are only recalled.
 
     Args:
         stream: The export.
@@ -62,9 +68,11 @@ def event_rows(stream: EventStream, vocabulary: Sequence[str], slots: int) -> Ev
     first = np.searchsorted(stream.event_row, np.arange(rows + 1), side='left')
     for row in range(rows):
         now = int(stream.stamp_ns[row])
+        new = range(first[row], first[row + 1])
+        _remember(memory, stream, [index for index in new if stream.event_is_over[index]])
         if row and stream.episode[row] != stream.episode[row - 1]:
             memory.begin_episode()
-        memory.add([_event(stream, index) for index in range(first[row], first[row + 1])])
+        _remember(memory, stream, [index for index in new if not stream.event_is_over[index]])
         packer.fill(
             Situation(
                 now, row, '', 1.0, ('',), *empty, (), (), memory.recent(), memory.recalled(now)
@@ -75,6 +83,11 @@ def event_rows(stream: EventStream, vocabulary: Sequence[str], slots: int) -> Ev
         ):
             filled[row] = packer.buffers[name][0]
     return EventRows(tuple(vocabulary), *inputs)
+
+
+def _remember(memory: EventMemory, stream: EventStream, indices: Sequence[int]) -> None:
+    for _, tick in itertools.groupby(indices, key=lambda index: int(stream.event_tick[index])):
+        memory.add([_event(stream, index) for index in tick])
 
 
 def _event(stream: EventStream, index: int) -> Event:

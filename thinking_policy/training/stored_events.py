@@ -68,12 +68,27 @@ def stored_events(
         arrays['stamp_ns'],
         episode,
         arrays['event_row'],
+        arrays.get('event_tick', np.zeros(len(arrays['event_row']), np.int64)),
+        _is_over(arrays),
         arrays['event_stamp_ns'],
         arrays['event_code'],
         int(settings.get('recent', default.recent)),
         int(settings.get('known', default.known)),
     )
     return event_rows(stream, vocabulary, recent_events)
+
+
+def _is_over(arrays: Arrays) -> NDArray[np.bool_]:
+    """Tell which events are of an episode before that of their row, bool [M].
+
+    Older files don't say it; without a stride there are none.
+    """
+    row = arrays['event_row']
+    if 'event_episode' not in arrays:
+        return np.zeros(len(row), np.bool_)
+    own = np.append(arrays['episode'], '')[row]
+    over: NDArray[np.bool_] = own != arrays['event_episode']
+    return over
 
 
 def _packed_codes(arrays: Arrays, known: int, path: Path) -> NDArray[np.int64]:
@@ -112,9 +127,12 @@ def _check_export(arrays: Arrays, rows: int, path: Path) -> None:
         'event_stamp_ns': row.shape[:1],
         'event_code': row.shape[:1],
     }
+    shapes |= {n: row.shape[:1] for n in ('event_tick', 'event_episode') if n in arrays}
     for name, shape in shapes.items():
         array = arrays[name]
-        if array.shape != shape or (name != 'event_code' and array.dtype.kind not in 'iu'):
+        if array.shape != shape or (
+            name not in ('event_code', 'event_episode') and array.dtype.kind not in 'iu'
+        ):
             raise LearningError(
                 f'{path}: {name}: expected {list(shape)} whole numbers, or codes, found '
                 f'{array.dtype} {list(array.shape)}; export the situations again'
