@@ -88,6 +88,23 @@ def test_names_of_origins_are_kind_and_name(load):
             rule('activities: [trend], when: {level: {signal: current, above: 3, below: 2}}'),
             r'nothing is above 3 and below 2',
         ),
+        (
+            rule('activities: [trend], when: {level: }'),
+            r"'hot'.when: level: expected what it looks at, found nothing",
+        ),
+        (
+            rule('activities: [trend], when: {not: {not: null}}'),
+            r"'hot'.when.not: not: expected what it looks at, found nothing",
+        ),
+        (rule('activities: [trend], when: {all: null}'), r"'hot'.when: all: expected what it"),
+        (
+            rule('activities: [trend], when: {level: {signal: current, above: yes}}'),
+            r"'hot'.when.level.above: expected a number, found True",
+        ),
+        (
+            rule('activities: [trend], when: {event: {code: a, within: 3, times: yes}}'),
+            r"'hot'.when.event.times: expected a number, found True",
+        ),
         (rule('activities: [trend], when: {any: []}'), r"'hot'.when.any: expected"),
         (
             rule('activities: [trend], when: {event: {code: a}, missing: {}}'),

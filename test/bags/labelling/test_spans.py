@@ -135,6 +135,11 @@ def test_times_since_1970_find_their_recording_themselves(said):
     assert said(text, ('walk', 'b'))[0] == {'hazard': '..yyy.....'}
 
 
+def test_a_comment_may_have_several_lines(said):
+    text = 'from,to,activity,text\n1,2,trend,"one\ntwo"\n5,5,trend,\n'
+    assert said(text) == said('from,to,activity\n1,2,trend\n5,5,trend\n')
+
+
 @pytest.mark.parametrize(
     ('text', 'complaint'),
     [
@@ -158,6 +163,19 @@ def test_times_since_1970_find_their_recording_themselves(said):
         ('from,start,to,label\n1,1,2,trend\n', r"columns from, start all mean 'from'"),
         ('from,to,activity\n', r'anna.csv: expected a span in each line, found none'),
         ('', r"anna.csv: no column 'from'"),
+        (
+            'from,duration,activity\n1,-4,trend\n',
+            r"csv:2: duration: expected seconds from 0 on, found '-4'",
+        ),
+        ('from,duration,activity\n1,,trend\n', r"csv:2: to: expected seconds or a time .* ''"),
+        (
+            'from,to,duration,activity\n1,2,50,trend\n',
+            r'csv:2: from 1 with a duration of 50 ends elsewhere than to 2 says',
+        ),
+        (
+            'from,to,activity,text\n1,2,trend,ok\n3,4,trend,"bad\n5,6,trend,ok\n7,8,trend,ok\n',
+            r'csv:3: a quote opens in this line and is not closed',
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(said, text, complaint):

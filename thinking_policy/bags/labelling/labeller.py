@@ -16,7 +16,7 @@ from thinking_policy.bags.labelling.merging import Conflict, Merged, merge, span
 from thinking_policy.bags.labelling.outcomes import outcome_statements
 from thinking_policy.bags.labelling.recording import Recording
 from thinking_policy.bags.labelling.rule_file import RuleFile
-from thinking_policy.bags.labelling.rule_loading import signals_of
+from thinking_policy.bags.labelling.rule_loading import events_of, signals_of
 from thinking_policy.bags.labelling.rule_names import matching
 from thinking_policy.bags.labelling.rules import rule_statements
 from thinking_policy.bags.labelling.spans import SpansFile
@@ -109,11 +109,11 @@ class Labeller:
     def remarks(self) -> Sequence[str]:
         """Return what did not fit: spans, event codes that never occurred, silent signals."""
         lines = [line for marked in self._marked for line in marked.unmet()]
-        for entry in self._file.outcomes:
-            if entry.event is not None and not matching(entry.event, self._codes):
+        for where, event in events_of(self._file):
+            if not matching(event, self._codes):
                 known = ', '.join(sorted(self._codes)[:8]) or 'none at all'
                 lines.append(
-                    f'{self._source}: outcome {entry.name}: event {entry.event!r} never occurred; '
+                    f'{self._source}: {where}: event {event!r} never occurred; '
                     f'events that did: {known}'
                 )
         for signal, count in self._never_valid.items():

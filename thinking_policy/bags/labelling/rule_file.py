@@ -10,16 +10,26 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from thinking_policy.bags.labelling.rule_names import pattern_of
 
+
+def _no_truth(given: Any) -> Any:
+    """Refuse `yes` and `no`, which YAML reads as true and false, where a number belongs."""
+    if isinstance(given, bool):
+        raise ValueError(f'expected a number, found {given}')
+    return given
+
+
 _LONGEST_S = 1e8  # three years; nanoseconds of it fit into 64 bits many times over
-Seconds = Annotated[float, Field(gt=0, le=_LONGEST_S)]
-SomeSeconds = Annotated[float, Field(ge=0, le=_LONGEST_S)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-Size = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Share = Annotated[float, Field(gt=0, le=1)]
+_Float = Annotated[float, BeforeValidator(_no_truth)]
+Seconds = Annotated[_Float, Field(gt=0, le=_LONGEST_S)]
+SomeSeconds = Annotated[_Float, Field(ge=0, le=_LONGEST_S)]
+Number = Annotated[_Float, Field(allow_inf_nan=False)]
+Size = Annotated[_Float, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[_Float, Field(gt=0, le=1)]
+Count = Annotated[int, BeforeValidator(_no_truth), Field(ge=1)]
 Pattern = Annotated[str, Field(min_length=1), AfterValidator(pattern_of)]
 Name = Annotated[str, Field(pattern=r'^[a-z][a-z0-9_]*$')]
 Scaling = Literal['own', 'nominal']
@@ -46,7 +56,7 @@ class Trend(_OfSignal):
     over: Seconds
     direction: Direction = 'either'
     by: Size = Field(description='least change of the line over the span')
-    steady: Annotated[float, Field(ge=0, le=1)] = Field(
+    steady: Annotated[_Float, Field(ge=0, le=1)] = Field(
         0.0, description="least share of the signal's variance that the line explains"
     )
 
@@ -149,7 +159,7 @@ class EventSeen(_Strict):
 
     code: Pattern
     within: Seconds
-    times: Annotated[int, Field(ge=1)] = 1
+    times: Count = 1
 
 
 class Condition(_Strict):
@@ -176,6 +186,10 @@ class Condition(_Strict):
                 f'expected one condition, found {", ".join(map(str, given)) or "none"}; '
                 'combine several under all: or any:'
             )
+        if isinstance(given, dict):
+            ((kind, content),) = given.items()
+            if content is None:
+                raise ValueError(f'{kind}: expected what it looks at, found nothing')
         return given
 
     @property

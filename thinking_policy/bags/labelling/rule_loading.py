@@ -15,6 +15,7 @@ from thinking_policy.bags.labelling.rule_file import (
     ALL,
     Condition,
     CorrelationBroken,
+    EventSeen,
     Outcome,
     Rule,
     RuleFile,
@@ -101,6 +102,20 @@ def signals_of(rules: RuleFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for condition in conditions for name in _signals(condition)))
 
 
+def events_of(rules: RuleFile) -> list[tuple[str, str]]:
+    """Return (what of the file, code or pattern) for all events that a file waits for."""
+    found = [
+        (f'rule {rule.name}', part.code) for rule in rules.rules for part in _events(rule.when)
+    ]
+    for outcome in rules.outcomes:
+        where = f'outcome {outcome.name}'
+        if outcome.event is not None:
+            found.append((where, outcome.event))
+        if outcome.when is not None:
+            found += [(where, part.code) for part in _events(outcome.when)]
+    return found
+
+
 def _activities(entry: Rule | Outcome) -> Iterator[tuple[str, Sequence[str]]]:
     if isinstance(entry, Rule):
         yield 'activities', entry.activities
@@ -121,6 +136,15 @@ def _signals(condition: Condition) -> Iterator[str]:
         yield from part.signals
     elif hasattr(part, 'signal'):
         yield part.signal
+
+
+def _events(condition: Condition) -> Iterator[EventSeen]:
+    part = condition.part
+    if isinstance(part, EventSeen):
+        yield part
+    for inner in part if isinstance(part, tuple) else (part,):
+        if isinstance(inner, Condition):
+            yield from _events(inner)
 
 
 def _complaint(path: Path, document: Any, error: ValidationError) -> str:

@@ -66,6 +66,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 # Numbers of at least this size are times since 1970, in seconds and in finer units: the 3rd of
 # March 1973 and later, or years of seconds since a recording's start.
 _BEYOND = 4 * 10**18  # in the year 2096, counted in nanoseconds
+_ROUNDED_NS = 10**9  # tools round what they export
 _SINCE_1970 = ((10**17, 0), (10**14, 3), (10**11, 6), (10**8, 9))
 
 
@@ -133,7 +134,7 @@ def load_spans(path: Path, titles: Mapping[str, str]) -> SpansFile:
             first = file.readline()
             separator = max(',;\t', key=first.count)
             file.seek(0)
-            lines = csv.reader(file, delimiter=separator)
+            lines = csv.reader(file, delimiter=separator, strict=True)
             spans = tuple(_spans(lines, path, titles))
     except FileNotFoundError as error:
         raise LabelError(f'{path}: no such file') from error
@@ -147,8 +148,7 @@ def load_spans(path: Path, titles: Mapping[str, str]) -> SpansFile:
 def _spans(lines: Any, path: Path, titles: Mapping[str, str]) -> Iterator[Span]:
     heading = [_plain(name) for name in next(iter(lines), [])]
     places = _places(heading, path)
-    for cells in lines:
-        number = lines.line_num
+    for number, cells in _numbered(lines, path):
         if not any(cell.strip() for cell in cells):
             continue
         where = f'{path}:{number}'
@@ -158,17 +158,31 @@ def _spans(lines: Any, path: Path, titles: Mapping[str, str]) -> Iterator[Span]:
         yield from _of_line(row, number, where, titles)
 
 
+def _numbered(lines: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield the cells of each line with the number of its first one: a cell may hold breaks.
+
+    Raises:
+        LabelError: A quote that is not closed would take the rest of the file for a comment.
+    """
+    while True:
+        number = lines.line_num + 1
+        try:
+            cells = next(lines)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise LabelError(
+                f'{path}:{number}: a quote opens in this line and is not closed as CSV asks '
+                f'({error}); close it, or write "" for a quote inside quotes'
+            ) from error
+        yield number, cells
+
+
 def _of_line(
     row: Mapping[str, str], line: int, where: str, titles: Mapping[str, str]
 ) -> Iterator[Span]:
     begin = _moment(row['from'], f'{where}: from')
-    if row.get('to'):
-        end = _moment(row['to'], f'{where}: to')
-    else:
-        lasts = _moment(
-            row.get('duration', ''), f'{where}: {"duration" if "duration" in row else "to"}'
-        )
-        end = Moment(begin.ns + lasts.ns, begin.absolute)
+    end = _end(row, begin, where)
     if begin.absolute != end.absolute:
         raise LabelError(
             f'{where}: from {row["from"]!r} and to {row["to"]!r}: expected both since 1970 or '
@@ -193,6 +207,22 @@ def _of_line(
             )
         answer = NO if answer == YES else answer
         yield Span(line, row.get('bag', ''), begin, end, denied, answer, confidence)
+
+
+def _end(row: Mapping[str, str], begin: Moment, where: str) -> Moment:
+    given = row.get('duration', '')
+    if not given:
+        return _moment(row.get('to', ''), f'{where}: to')
+    lasts = _moment(given, f'{where}: duration')
+    if lasts.absolute or lasts.ns < 0:
+        raise LabelError(f'{where}: duration: expected seconds from 0 on, found {given!r:.60}')
+    end = Moment(begin.ns + lasts.ns, begin.absolute)
+    if row.get('to') and abs(_moment(row['to'], f'{where}: to').ns - end.ns) > _ROUNDED_NS:
+        raise LabelError(
+            f'{where}: from {row["from"]} with a duration of {given} ends elsewhere than to '
+            f'{row["to"]} says; keep one of the two'
+        )
+    return end
 
 
 def _activities(
