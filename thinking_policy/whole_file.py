@@ -51,6 +51,23 @@ def whole_file(
         raise error(f'{path}: cannot be written: {problem.strerror or problem}') from problem
 
 
+def check_writable(path: Path, error: type[ThinkingPolicyError] = ThinkingPolicyError) -> None:
+    """Refuse, before any work is done, a place where no file can be written in the end.
+
+    Missing folders are made.
+
+    Raises:
+        ThinkingPolicyError: As `error`: with the reason.
+    """
+    draft = path.with_name(f'.{path.name}.{os.getpid()}.partial')
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        draft.touch(exist_ok=False)
+        draft.unlink()
+    except OSError as problem:
+        raise error(f'{path}: cannot be written: {problem.strerror or problem}') from problem
+
+
 def _sync(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:

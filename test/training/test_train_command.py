@@ -107,6 +107,7 @@ def test_events_none_does_not_even_look_at_packed_events(data, two_activities, t
     path = tmp_path / 'p.onnx'
     assert train(data, two_activities, path, '--steps', '10') == 0
     assert read_manifest(path).event_vocabulary == ()
+    path = tmp_path / 'q.onnx'
     assert train(data, two_activities, path, '--events', 'all', '--steps', '10') == 2
     assert "expected an array 'recent_age'" in capsys.readouterr().err
 
@@ -120,9 +121,29 @@ def test_the_robot_is_named_as_its_data_wherever_they_are(
     path = tmp_path / 'p.onnx'
     for here, given in ((folder, '.'), (folder / 'inner', '..'), (folder, 'walk.npz')):
         monkeypatch.chdir(here)
-        assert train(given, two_activities, path, '--steps', '10') == 0
+        assert train(given, two_activities, path, '--steps', '10', '--force') == 0
         expected = 'walk' if given == 'walk.npz' else 'arm'
         assert read_manifest(path).robot == expected
+
+
+def test_a_policy_is_replaced_only_by_force(data, two_activities, tmp_path, capsys):
+    path = tmp_path / 'p.onnx'
+    assert train(data, two_activities, path, '--steps', '10') == 0
+    first = path.read_bytes()
+    assert train(data, two_activities, path, '--steps', '10', '--seed', '1') == 2
+    assert 'p.onnx: exists already; choose another name or replace it with --force' in (
+        capsys.readouterr().err
+    )
+    assert path.read_bytes() == first
+    assert train(data, two_activities, path, '--steps', '10', '--seed', '1', '--force') == 0
+    assert path.read_bytes() != first
+
+
+def test_where_nothing_can_be_written_is_said_before_the_work(data, two_activities, capsys):
+    assert train(data, two_activities, '/proc/p.onnx') == 2
+    said = capsys.readouterr()
+    assert '/proc/p.onnx: cannot be written: ' in said.err
+    assert 'step' not in said.err
 
 
 def test_with_one_episode_no_share_is_advised(data, two_activities, tmp_path, situations, capsys):

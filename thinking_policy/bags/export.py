@@ -21,7 +21,7 @@ from thinking_policy.bags.locating import is_part
 from thinking_policy.bags.reader import Bag
 from thinking_policy.bags.replay import Replay
 from thinking_policy.situation import Event, Situation, SituationConfig
-from thinking_policy.whole_file import whole_file
+from thinking_policy.whole_file import check_writable, whole_file
 
 EXPORT_VERSION = 1
 """Changes when the meaning of an array in the file changes."""
@@ -174,8 +174,9 @@ def check_free(path: Path, bag: Path, overwrite: bool) -> None:
             raise OutputError(
                 f'{path}: exists already; choose another name or replace it with --force'
             )
-    except OSError:  # no access to the folder: writing will say so
-        return
+    except OSError:  # no access to the folder, as the next step says
+        pass
+    check_writable(path, OutputError)
 
 
 def collect_situations(

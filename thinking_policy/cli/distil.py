@@ -44,6 +44,7 @@ def distil(
     weights: fitting.Weights = '',
     checkpoint: fitting.CheckpointFile = None,
     fresh: fitting.Fresh = False,
+    force: fitting.Force = False,
     robot: fitting.Robot = '',
 ) -> None:
     """Make a robot policy that says what a teacher says.
@@ -56,7 +57,7 @@ def distil(
     from thinking_policy.training.networks import RobotPolicy
     from thinking_policy.training.train import Plan, recipe_of, train_policy
 
-    checkpoint = fitting.checkpoint_of(output, checkpoint, (teacher, data))
+    checkpoint = fitting.checkpoint_of(output, checkpoint, (teacher, data), force)
     artifact = read_artifact(teacher)
     lesson = teach(artifact, data, mix, validation, test, seed)
     plan = Plan(

@@ -46,6 +46,7 @@ def evaluate(
         typer.Option(metavar='FILE.png', readable=False, help='Picture: scores and reliability.'),
     ] = None,
     as_json: Annotated[bool, typer.Option('--json', help='Print one JSON object.')] = False,
+    force: fitting.Force = False,
 ) -> None:
     """Measure a policy: precision, recall, F1, calibration and confusion per activity.
 
@@ -57,7 +58,7 @@ def evaluate(
     from thinking_policy.training import evaluation
 
     if plot is not None:
-        _check_plot(plot, [path for path in (policy, *data, labels) if path is not None])
+        _check_plot(plot, [path for path in (policy, *data, labels) if path is not None], force)
     # Loading is what a robot does: a file that it would refuse is refused here.
     manifest = PolicyRuntime.load(policy).manifest
     ids = [activity.id for activity in manifest.activities]
@@ -84,7 +85,7 @@ def evaluate(
         print(f'{plot}: written')
 
 
-def _check_plot(plot: Path, read: Sequence[Path]) -> None:
+def _check_plot(plot: Path, read: Sequence[Path], force: bool) -> None:
     """Refuse a picture that can't be drawn, before anything is computed.
 
     Raises:
@@ -93,8 +94,8 @@ def _check_plot(plot: Path, read: Sequence[Path]) -> None:
     """
     import matplotlib  # noqa: F401  # so that what is missing is said at once
 
-    fitting.check_free(plot, read)
-    if plot.suffix.lower() != '.png':
-        raise ThinkingPolicyError(f'{plot}: expected a name that ends with .png')
     if not plot.parent.is_dir():
         raise ThinkingPolicyError(f'{plot}: no such folder: {plot.parent}; make it first')
+    fitting.check_free(plot, read, force)
+    if plot.suffix.lower() != '.png':
+        raise ThinkingPolicyError(f'{plot}: expected a name that ends with .png')

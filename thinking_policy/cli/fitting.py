@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ import typer
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.cli.scores import print_scores
+from thinking_policy.whole_file import check_writable
 
 if TYPE_CHECKING:
     from thinking_policy.training.fit import Progress
@@ -97,6 +97,7 @@ CheckpointFile = Annotated[
         help='State to go on from after Ctrl-C (default: the output with .checkpoint).',
     ),
 ]
+Force = Annotated[bool, typer.Option('--force', help='Replace what is there.')]
 Fresh = Annotated[bool, typer.Option('--fresh', help='Start anew, whatever checkpoint is there.')]
 Robot = Annotated[
     str, typer.Option(metavar='NAME', help='Robot or robot family, as the file will say.')
@@ -153,7 +154,9 @@ def robot_name(data: Path) -> str:
     return (data if named else data.resolve()).stem or 'robot'
 
 
-def checkpoint_of(output: Path, checkpoint: Path | None, read: Sequence[Path]) -> Path:
+def checkpoint_of(
+    output: Path, checkpoint: Path | None, read: Sequence[Path], force: bool
+) -> Path:
     """Return where the checkpoint is, after checking that both files may be written.
 
     Before anything is read: a fit of minutes is not to end at a name.
@@ -162,39 +165,33 @@ def checkpoint_of(output: Path, checkpoint: Path | None, read: Sequence[Path]) -
         output: File to write.
         checkpoint: None: beside the output.
         read: Files and folders that the command reads.
+        force: Whether an output that is there may be replaced.
 
     Raises:
-        ThinkingPolicyError: One of them is read, is there and not a file, or can't be written.
+        ThinkingPolicyError: One of them is read, is there and not a file, or can't be written;
+            or the output is there.
     """
     if output.name in ('', '..'):
         raise ThinkingPolicyError(f'{output}: is a folder; expected the name of a file to write')
     checkpoint = checkpoint or output.with_name(output.name + '.checkpoint')
     if checkpoint.resolve() == output.resolve():
         raise ThinkingPolicyError(f'{checkpoint}: is the output; choose another --checkpoint')
-    for path in (output, checkpoint):
-        check_free(path, read)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise ThinkingPolicyError(
-                f'{path}: cannot be written: {path.parent}: {error.strerror}'
-            ) from error
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise ThinkingPolicyError(
-                f'{path}: cannot be written: {path.parent}: no permission to write there'
-            )
+    check_free(output, read, force)
+    check_free(checkpoint, read, overwrite=True)
     return checkpoint
 
 
-def check_free(path: Path, read: Sequence[Path]) -> None:
-    """Refuse a place whose content is not ours to replace.
+def check_free(path: Path, read: Sequence[Path], overwrite: bool) -> None:
+    """Refuse a place whose content is not ours to replace, or that can't be written.
 
     Args:
         path: File to write.
         read: Files and folders that the command reads.
+        overwrite: Whether a file that is there may be replaced.
 
     Raises:
-        ThinkingPolicyError: It is one of them, or data in one of them, or no file.
+        ThinkingPolicyError: It is one of them, or data in one of them, or no file, or there
+            already; or writing fails.
     """
     place = path.resolve()
     for source in read:
@@ -203,6 +200,11 @@ def check_free(path: Path, read: Sequence[Path]) -> None:
             raise ThinkingPolicyError(f'{path}: is read by this command; choose another name')
     if path.exists() and not path.is_file():
         raise ThinkingPolicyError(f'{path}: is there and not a file; choose another name')
+    if path.exists() and not overwrite:
+        raise ThinkingPolicyError(
+            f'{path}: exists already; choose another name or replace it with --force'
+        )
+    check_writable(path)
 
 
 def run_fit(

@@ -15,6 +15,7 @@ from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli.progress import showing_progress
 from thinking_policy.cli.robot_files import find_configuration
 from thinking_policy.shipped import config_folder
+from thinking_policy.whole_file import check_writable
 
 if TYPE_CHECKING:
     from thinking_policy.bags.labelling.labeller import Labeller
@@ -229,6 +230,7 @@ def _check_outputs(
             raise ThinkingPolicyError(
                 f'{place}: exists already; choose another name or replace it with --force'
             )
+        check_writable(place)
 
 
 def _find_rules(name: str) -> Path:

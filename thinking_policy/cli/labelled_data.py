@@ -14,7 +14,7 @@ from thinking_policy.bags import Bag, Replay, open_bag, situations_of
 from thinking_policy.bags.export import Arrays, collect_situations
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.recording import Recorder, Recording, load_recording
-from thinking_policy.bags.locating import named_bags
+from thinking_policy.bags.locating import bag_name, bags_in, named_bags
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.bag_inspecting import nothing_readable, without_path
 from thinking_policy.cli.progress import showing_progress
@@ -177,7 +177,7 @@ def find_sources(data: Sequence[Path], config: Path | str, namespace: str, clock
     Raises:
         ThinkingPolicyError: There are none, both kinds, or a robot file is missing or too many.
     """
-    exported = [path for path in data if _is_exported(path)]
+    exported = [path for path in data if is_exported(path)]
     if exported and len(exported) < len(data):
         other = next(path for path in data if path not in exported)
         raise ThinkingPolicyError(
@@ -196,8 +196,25 @@ def find_sources(data: Sequence[Path], config: Path | str, namespace: str, clock
     return Sources(named_bags(data), configuration.names, configuration, namespace, clock)
 
 
-def _is_exported(path: Path) -> bool:
-    return path.suffix == '.npz' or (path.is_dir() and any(path.glob('*.npz')))
+def is_exported(path: Path) -> bool:
+    """Tell whether a path is an .npz file or a folder of them.
+
+    Raises:
+        ThinkingPolicyError: A folder holds bags too: one of the two would be left out unseen.
+    """
+    if not path.is_dir():
+        return path.suffix == '.npz'
+    files = sorted(path.glob('*.npz'))
+    if not files:
+        return False
+    try:
+        bags = bags_in(path)
+    except ThinkingPolicyError:  # there are none
+        return True
+    raise ThinkingPolicyError(
+        f'{path}: holds bags ({bag_name(bags[0], path)}) and .npz files ({files[0].name}); name '
+        'those that are meant, or move one kind elsewhere'
+    )
 
 
 def _exported(given: Sequence[Path]) -> Sources:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.labelling.table import Joined, LabelTable, joined, read_labels
-from thinking_policy.cli.labelled_data import Sources, find_sources
+from thinking_policy.cli.labelled_data import Sources, find_sources, is_exported
 from thinking_policy.training.learning_files import Source, Stored, learning_files
 from thinking_policy.training.stored_arrays import read
 
@@ -84,7 +84,7 @@ def learning_data(
 def _with_labels(data: Sequence[Path], config: Path | str) -> Source:
     """Return learning sets that hold their labels themselves."""
     for path in data:
-        bag = path.suffix != '.npz' and path.exists() and not any(path.glob('*.npz'))
+        bag = path.exists() and not is_exported(path)
         if bag and (config or path.is_file() or any(path.iterdir())):
             raise ThinkingPolicyError(
                 f'{path}: expected labelled .npz files in this folder, found none; a bag is taken '

@@ -78,6 +78,7 @@ def train(
     weights: fitting.Weights = '',
     checkpoint: fitting.CheckpointFile = None,
     fresh: fitting.Fresh = False,
+    force: fitting.Force = False,
     robot: fitting.Robot = '',
     parent: Annotated[
         Path | None,
@@ -109,7 +110,7 @@ def train(
         raise ThinkingPolicyError(f'--recipe: expected one of {list(RECIPES)}, found {recipe!r}')
     activities = activities or config_folder() / 'thinking.yaml'
     read = [path for path in (*data, labels, activities, parent) if path is not None]
-    checkpoint = fitting.checkpoint_of(output, checkpoint, read)
+    checkpoint = fitting.checkpoint_of(output, checkpoint, read, force)
     listed = load_activities(activities)
     found = learning_data(data, labels, fitting.configuration(config), namespace, clock)
     learning = _learning(found, [activity.id for activity in listed], events)

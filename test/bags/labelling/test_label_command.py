@@ -225,6 +225,36 @@ def test_a_table_that_somebody_may_have_corrected_is_not_replaced(walk, tmp_path
     assert len(read_labels(tmp_path / 'labels.csv'))
 
 
+def test_nothing_is_written_where_one_of_the_places_cannot_be(walk, tmp_path, capsys):
+    words = (walk, '--config', './robot.yaml', '--rules', 'rules.yaml', '-o', 'labels.csv')
+    assert label(*words, '--plot', '/proc/look.html') == 2
+    assert '/proc/look.html: cannot be written: ' in capsys.readouterr().err
+    assert not (tmp_path / 'labels.csv').exists()
+    assert label(*words) == 0
+
+
+def test_a_folder_of_bags_and_situations_leaves_neither_out_unseen(walk, capsys):
+    (walk.parent / 'old.npz').write_bytes(b'')
+    for config in ((), ('--config', './robot.yaml')):
+        words = (walk.parent, *config, '--rules', 'rules.yaml', '-o', 'labels.csv')
+        assert label(*words) == 2
+        assert 'bags: holds bags (walk) and .npz files (old.npz); name those that are meant' in (
+            capsys.readouterr().err
+        )
+
+
+def test_a_rule_on_an_event_that_never_came_is_noticed(walk, tmp_path, capsys):
+    (tmp_path / 'rules.yaml').write_text(
+        'rules:\n  - {name: after, activities: [hazard], when: '
+        '{any: [{event: {code: bump, within: 5}}, {level: {signal: heat, above: 50}}]}}\n'
+    )
+    words = (walk, '--config', './robot.yaml', '--rules', 'rules.yaml', '-o', 'labels.csv')
+    assert label(*words) == 0
+    assert "rule after: event 'bump' never occurred; events that did: heat_high" in (
+        capsys.readouterr().out
+    )
+
+
 def test_help_shows_examples(capsys):
     assert label('--help') == 0
     assert 'thinking-policy label bags/ --config' in capsys.readouterr().out
