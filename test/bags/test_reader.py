@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 
@@ -175,6 +176,73 @@ def test_a_recording_cut_off_is_completed_from_its_log_without_touching_the_fold
     assert len(items) == 55
     assert problems == {'bag.db3: recording was cut off, completed from its log beside it': 1}
     assert snapshot(killed) == before
+
+
+@pytest.fixture
+def killed(write_bag, temperatures, tmp_path):
+    """Return a bag of 5 messages, with 50 in two transactions that only its log holds."""
+    path = write_bag(temperatures(range(5)))
+    database = sqlite3.connect(path / 'bag.db3')
+    database.execute('PRAGMA journal_mode=WAL')
+    database.execute('PRAGMA wal_autocheckpoint=0')
+    row = database.execute('SELECT topic_id, timestamp, data FROM messages').fetchone()
+    for first in (100, 125):
+        database.executemany(
+            'INSERT INTO messages (topic_id, timestamp, data) VALUES (?, ?, ?)',
+            [(row[0], row[1] + SECOND * i, row[2]) for i in range(first, first + 25)],
+        )
+        database.commit()
+    folder = tmp_path / 'killed'
+    shutil.copytree(path, folder)
+    database.close()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ('damage', 'read', 'said'),
+    [
+        (lambda log: log, 55, r'completed from its log beside it$'),
+        (lambda log: log[:-10], 30, r'completed from its log .* up to byte [\d,]+ of [\d,]+; what'),
+        (lambda log: log[:5000], 5, r'its log beside it \(5,000 bytes\) is no log or cut before'),
+        (lambda log: b'no log at all' * 99, 5, r'is no log or cut before .* and gives nothing'),
+    ],
+)
+def test_what_a_log_gives_is_said_as_it_is(killed, damage, read, said):
+    log = killed / 'bag.db3-wal'
+    log.write_bytes(damage(log.read_bytes()))
+    items, problems = contents(killed)
+    assert len(items) == read
+    (what,) = problems
+    assert re.search(said, what), what
+
+
+def test_a_journal_that_is_none_is_said_and_left_alone(write_bag, temperatures):
+    path = write_bag(temperatures(range(5)))
+    (path / 'bag.db3-journal').write_bytes(b'anything' * 99)
+    items, problems = contents(path)
+    assert len(items) == 5
+    said = 'bag.db3: bag.db3-journal beside it is no journal of SQLite, and left alone'
+    assert problems == {said: 1}
+
+
+def test_a_log_without_its_database_is_not_taken_for_a_bag(killed):
+    (killed / 'bag.db3').unlink()
+    with pytest.raises(BagError, match=r'its database bag.db3 is missing .* copy the database'):
+        open_bag(killed)
+
+
+def test_messages_of_a_damaged_chunk_are_counted_by_topic(write_bag, temperatures):
+    path = write_bag(temperatures(range(200)), 'mcap')
+    file = next(path.glob('*.mcap'))
+    content = bytearray(file.read_bytes())
+    with open_bag(path) as bag:
+        raw = [item[2] for item in bag.messages()][120]
+    place = content.index(raw)  # the length of its record stands before its head of 22 bytes
+    content[place - 30 : place - 22] = b'\xff' * 8
+    file.write_bytes(content)
+    items, problems = contents(path)
+    assert len(items) == 120
+    assert problems['/temperature: message lost in a damaged chunk'] == 80
 
 
 def test_reading_writes_nothing_beside_the_bag(kind, write_bag, temperatures, snapshot):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import struct
 import zlib
 from collections import Counter
@@ -87,6 +88,7 @@ class McapStorage:
         self._counts: Counter[int] = Counter()
         self._pieces: list[_Piece] = []
         self._said: set[tuple[int, str]] = set()
+        self._read: dict[int, Counter[str]] = {}  # messages by topic of each piece that was read
         summary = self._read_summary()
         if summary is None or not self._take(summary):
             self._scan()
@@ -106,6 +108,7 @@ class McapStorage:
             i: channel.topic for i, channel in self._described.items() if channel in channels
         }
         room = Room()
+        self._read.clear()
         yield from in_order_of_time(
             Source(
                 piece.start_ns,
@@ -115,6 +118,21 @@ class McapStorage:
             for piece in self._pieces
             if piece.channels is None or piece.channels & topics.keys()
         )
+        self._say_lost(topics)
+
+    def _say_lost(self, topics: Mapping[int, str]) -> None:
+        """Count what the summary promises and damaged chunks did not give."""
+        promised: Counter[str] = Counter()
+        for channel, topic in topics.items():
+            promised[topic] += self._counts[channel]
+        read: Counter[str] = Counter()
+        for counts in self._read.values():
+            read.update(counts)
+        for topic, lost in (promised - read).items():
+            what = f'{topic}: message lost in a damaged chunk'
+            if (-1, what) not in self._said:
+                self._said.add((-1, what))
+                self.problems[what] += lost
 
     def record_times(self) -> Iterator[int]:
         """Yield log times in order of recording."""
@@ -257,7 +275,7 @@ class McapStorage:
         """Return the wanted messages of one piece, in order."""
         items: list[Item] = []
         unpack, size = _MESSAGE.unpack_from, _MESSAGE.size
-        message, late = int(Opcode.MESSAGE), 0
+        message, late = int(Opcode.MESSAGE), Counter[str]()
         for operation, body in self._records(piece.offset, piece.length, piece.chunk):
             if operation == message and len(body) >= size:
                 channel, _, stamp, _ = unpack(body)
@@ -267,9 +285,10 @@ class McapStorage:
                 if stamp <= LATEST_NS:
                     items.append((topic, stamp, bytes(body[size:])))
                 else:
-                    late += 1
+                    late[topic] += 1
+        self._read[piece.offset] = late + Counter(map(_topic, items))
         if late:
-            self._say(piece.offset, 'message with a time after 2261, left out', late)
+            self._say(piece.offset, 'message with a time after 2261, left out', late.total())
         items.sort(key=_stamp)
         if items and not piece.start_ns <= items[0][1] <= items[-1][1] <= piece.end_ns:
             self._say(piece.offset, 'chunk with other times than its index says')
@@ -301,7 +320,8 @@ class McapStorage:
             packed = record[start + word + 8 :]
             data, whole = decompress(compression, packed, size)
         except _BROKEN as error:
-            self._say(offset, f'chunk cannot be read ({reason(error)})')
+            known = 'damaged' if isinstance(error, (UnicodeError, struct.error)) else reason(error)
+            self._say(offset, f'chunk cannot be read ({known})')
             return b''
         if not whole or len(data) != size:
             self._say(offset, 'chunk cut, read up to the cut')
@@ -318,3 +338,6 @@ class McapStorage:
 
 def _stamp(item: Item) -> int:
     return item[1]
+
+
+_topic = operator.itemgetter(0)

@@ -184,7 +184,8 @@ def situations_of(
 
 def _nothing_to_feed(bag: Bag, feeds: tuple[Feed, ...]) -> str:
     if not bag.message_count:
-        return 'the bag holds no messages'
+        why = ', '.join(bag.problems)
+        return f'the bag holds no messages that can be read{f": {why}" if why else ""}'
     if not feeds:
         return 'the configuration names no topic'
     absent = [feed for feed in feeds if feed.source is None and ABSENT in feed.problem]

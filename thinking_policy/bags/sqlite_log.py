@@ -49,6 +49,19 @@ def database_from_log(log: Path, database: Path) -> None:
         target.truncate(pages * page_size)
 
 
+def finished_bytes(log: Path) -> int:
+    """Return how many bytes of a log belong to finished transactions; 0: none, or it is no log."""
+    with log.open('rb') as source:
+        head = source.read(_HEADER.size)
+        if len(head) < _HEADER.size or not head.startswith(MAGICS):
+            return 0
+        _, _, page_size, _, salt = _HEADER.unpack(head)
+        if not 512 <= page_size <= 65536:
+            return 0
+        frames, _ = _finished(source.read, page_size, salt)
+    return _HEADER.size + frames * (_FRAME.size + page_size) if frames else 0
+
+
 def _finished(read: Callable[[int], bytes], page_size: int, salt: bytes) -> tuple[int, int]:
     """Return how many frames belong to finished transactions, and the pages that they make."""
     frames = finished = pages = 0

@@ -8,9 +8,11 @@ gets a copy to complete when a recording was cut off (its write-ahead log lies b
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections import Counter
 from collections.abc import Callable
@@ -21,8 +23,9 @@ import zstandard
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.file_kinds import WAL_SUFFIXES, has_write_ahead_log, kind_of
-from thinking_policy.bags.sqlite_log import database_from_log
+from thinking_policy.bags.sqlite_log import database_from_log, finished_bytes
 
+_JOURNAL = bytes.fromhex('d9d505f920a163d7')
 _BLOCK = 2**20  # bytes copied at once, keeps memory flat
 
 
@@ -50,9 +53,10 @@ def stage(path: Path, stack: ExitStack, problems: Counter[str]) -> tuple[Path, s
         problems[f'{path.name}: the database is empty or missing, read from its log'] += 1
         copy = _folder(stack) / path.name.removesuffix(WAL_SUFFIXES[0])
         _say_no_room(path, lambda: database_from_log(log, copy))
+        _refuse_half_a_database(copy, log)
         return copy, 'sqlite3'
     if kind == 'sqlite3' and has_write_ahead_log(path):
-        problems[f'{path.name}: recording was cut off, completed from its log beside it'] += 1
+        problems[f'{path.name}: {_what_the_log_gives(path)}'] += 1
         copy = _folder(stack) / path.name
         _say_no_room(path, lambda: _copy_with_log(path, copy))
         return copy, kind
@@ -94,6 +98,41 @@ def _refuse_what_is_no_bag(path: Path, copy: Path) -> None:
     """Look at what was unpacked first, before all of it fills the disk."""
     if kind_of(copy) == 'zstd':
         raise BagError(f'{path}: compressed twice; unpack it once with: zstd -d')
+
+
+def _refuse_half_a_database(copy: Path, log: Path) -> None:
+    """A log holds only the pages that changed since it was last carried over."""
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as database:
+            database.execute('SELECT COUNT(*) FROM topics').fetchone()
+    except sqlite3.Error as error:
+        raise BagError(
+            f'{log}: its database {copy.name} is missing or empty, and the log alone does not '
+            'hold all of it; copy the database again'
+        ) from error
+
+
+def _what_the_log_gives(path: Path) -> str:
+    """Say what reading a database with what lies beside it will bring."""
+    log = path.with_name(path.name + WAL_SUFFIXES[0])
+    if not log.is_file() or not log.stat().st_size:
+        journal = path.with_name(path.name + WAL_SUFFIXES[1])
+        with journal.open('rb') as file:
+            if file.read(len(_JOURNAL)) != _JOURNAL:
+                return f'{journal.name} beside it is no journal of SQLite, and left alone'
+        return 'recording was cut off; what its journal says was not finished is taken back'
+    whole, size = finished_bytes(log), log.stat().st_size
+    if not whole:
+        return (
+            f'recording was cut off; its log beside it ({size:,} bytes) is no log or cut before '
+            'the end of a transaction, and gives nothing'
+        )
+    if whole < size:
+        return (
+            f'recording was cut off, completed from its log beside it up to byte {whole:,} of '
+            f'{size:,}; what follows is older or cut'
+        )
+    return 'recording was cut off, completed from its log beside it'
 
 
 def _copy_with_log(path: Path, copy: Path) -> None:
