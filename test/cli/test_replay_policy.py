@@ -14,6 +14,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from thinking_policy.cli.checks import check_configuration
+from thinking_policy.cli.finding import NOTE
 from thinking_policy.cli.main import main
 from thinking_policy.cli.timeline import Timeline
 from thinking_policy.cli.timeline_lines import Replayed, as_json, lines
@@ -235,6 +237,16 @@ def test_what_is_unused_is_said(folder, replay):
     code, out, _ = replay(robot='slip.yaml')
     assert code == 0
     assert 'slip.yaml: thresholds.hazrd: not in the policy, unused' in out
+
+
+def test_names_that_no_node_reads_are_said_with_the_closest(folder, replay):
+    (folder / 'odd.yaml').write_text(ROBOT % 'minimum_hold: 3.0')
+    code, out, _ = replay(robot='odd.yaml')
+    assert code == 0
+    said = "unknown parameter 'minimum_hold' is ignored; did you mean 'minimum_hold_s'?"
+    assert f'odd.yaml: {said}' in out
+    _, findings = check_configuration(str(folder / 'odd.yaml'), '')
+    assert (findings[-1].status, findings[-1].found) == (NOTE, said)
 
 
 @pytest.fixture(scope='module')

@@ -11,6 +11,7 @@ from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli.finding import FAIL, NOTE, OK, Finding, one_line, version
 from thinking_policy.cli.remedies import DISTRIBUTION_OF, EXTRA_OF, extra_remedy
 from thinking_policy.cli.robot_files import find_configuration
+from thinking_policy.cli.robot_sections import unread_names
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation import SituationConfig, load_configuration
 
@@ -51,6 +52,10 @@ def check_configuration(name: str, namespace: str) -> tuple[SituationConfig | No
                 'give `topic`, `type` and `field` if the robot has such a signal',
             )
         )
+    findings += [
+        Finding('configuration', NOTE, line, 'correct or remove it; policy.yaml explains each')
+        for line in unread_names(path, namespace)
+    ]
     return config, findings
 
 

@@ -14,7 +14,7 @@ from thinking_policy.bags import Bag, Replay, open_bag, situations_of
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.bag_inspecting import nothing_readable, without_path
 from thinking_policy.cli.progress import showing_progress
-from thinking_policy.cli.robot_sections import sections_for
+from thinking_policy.cli.robot_sections import sections_for, unread_names
 from thinking_policy.cli.timeline import Timeline
 from thinking_policy.cli.timeline_lines import Replayed, as_json
 from thinking_policy.policy import (
@@ -79,6 +79,7 @@ def asking(policy: Path, file: Path, namespace: str, clock: str) -> Asking:
     unknown = sorted(set(values.get('thresholds', {})) - set(settings.thresholds))
     remarks = [f'{policy.name}: {warning}' for warning in alike(runtime.warnings)]
     remarks += [f'{file.name}: thresholds.{name}: not in the policy, unused' for name in unknown]
+    remarks += [f'{file.name}: {line}' for line in unread_names(file, section)]
     return Asking(runtime, config, settings, tuple(remarks), namespace, clock)
 
 

@@ -7,14 +7,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from thinking_policy import ThinkingPolicyError
+from thinking_policy.shipped import config_folder
 from thinking_policy.situation import (
     NODE_NAME,
     SituationConfig,
     SituationError,
     load_configuration,
+    load_parameters,
+    situation_keys,
 )
+from thinking_policy.situation.checked_values import did_you_mean
 from thinking_policy.situation.robot_file import is_for_the_node
 from thinking_policy.situation.yaml_file import read_yaml
+
+# Of ROS itself, and what only some robot files have.
+_BESIDE = ('thresholds', 'use_sim_time', 'qos_overrides', 'start_type_description_service')
 
 
 def configuration_of(path: Path, namespace: str = '') -> SituationConfig:
@@ -45,6 +52,23 @@ def sections_for(path: Path, namespace: str = '') -> str | None:
             'say which one with --namespace'
         )
     return None
+
+
+def unread_names(path: Path, section: str | None) -> list[str]:
+    """Return a line for each top-level name of a robot file that no node reads.
+
+    A node ignores such names with a warning. The shipped policy.yaml explains every one.
+    """
+    known = {
+        *load_parameters(config_folder() / 'policy.yaml'),
+        *situation_keys(),
+        *_BESIDE,
+    }
+    return [
+        f'unknown parameter {name!r} is ignored{did_you_mean(name, sorted(known))}'
+        for name in sorted(load_parameters(path, section))
+        if name not in known
+    ]
 
 
 def _namespaces(path: Path) -> list[str]:
