@@ -136,3 +136,28 @@ def test_a_damaged_compressed_message_is_left_out_and_counted(write_bag, tempera
         ((what, count),) = bag.problems.items()
         assert what.startswith('/temperature: compressed message is damaged')
         assert count == 1
+
+
+@pytest.mark.parametrize(('cause', 'count'), [('index', COUNT), ('chunk', 0)])
+def test_a_damaged_ros1_bag_is_not_called_cut_and_says_where_reading_ended(
+    cause, count, write_bag, temperatures
+):
+    path = write_bag(temperatures(range(COUNT), 'ros1'), 'ros1')
+    content = bytearray(path.read_bytes())
+    index = int.from_bytes(content[content.index(b'index_pos=') + 10 :][:8], 'little')
+    content[index + 3] = 0xFF  # the length of its first record
+    first = 13  # of the chunks: behind the head of the bag
+    for _ in range(2):
+        first += 4 + int.from_bytes(content[first : first + 4], 'little')
+    if cause == 'chunk':
+        content[first + 3] = 0xFF
+    path.write_bytes(content)
+    if not count:
+        with pytest.raises(
+            BagError, match=f'cut or damaged at byte {first:,} of {len(content):,}'
+        ):
+            open_bag(path)
+        return
+    items, problems = read(path)
+    assert len(items) == count
+    assert problems == {'bag.bag: index cut or damaged, read from the top': 1}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from thinking_policy.bags import BagError, open_bag
-from thinking_policy.bags.locating import bag_name, bags_in, is_part, named_bags
+from thinking_policy.bags.locating import bag_name, bags_in, is_part, locate, named_bags
 
 
 def lay(root, *names):
@@ -105,3 +105,34 @@ def test_a_folder_that_holds_one_bag_is_opened_and_its_files_are_parts(
     write_bag(temperatures([1.0]), name='data/results/other')
     with pytest.raises(BagError, match='holds 2 bags: results/other, results/walk; name one'):
         open_bag(tmp_path / 'data')
+
+
+def test_a_bag_folder_of_links_to_nowhere_says_how_to_get_the_files(tmp_path):
+    lay(tmp_path, 'metadata.yaml')
+    (tmp_path / 'metadata.yaml').write_text(
+        'rosbag2_bagfile_information: {relative_file_paths: [a_0.db3]}\n'
+    )
+    (tmp_path / 'a_0.db3').symlink_to('.git/annex/objects/a_0.db3')
+    with pytest.raises(BagError, match=r'a_0.db3: a link to .* not there; run: git annex get'):
+        locate(tmp_path)
+    lay(tmp_path, 'a_1.db3')
+    found = locate(tmp_path)
+    assert found.files == (tmp_path / 'a_1.db3',)
+    assert (
+        'a_0.db3: a link to .git/annex/objects/a_0.db3, which is not there; run: git annex get'
+        in (found.notes)
+    )
+
+
+def test_files_named_like_one_recording_that_stay_bags_of_their_own_say_so(tmp_path):
+    lay(tmp_path, 'a_0.mcap', 'a_1.db3', 'a_1.mcap', 'b.mcap', 'ab_0.mcap', 'a_2.txt')
+    said = (
+        'a_0.mcap, a_1.db3, a_1.mcap are named like parts or copies of one recording, and read '
+        'as a bag each; a folder with nothing but its parts is read as one'
+    )
+    notes = {path.name: dict(locate(path).notes) for path in bags_in(tmp_path)}
+    assert notes == {
+        **{name: {said: 1} for name in ('a_0.mcap', 'a_1.db3', 'a_1.mcap')},
+        'b.mcap': {},
+        'ab_0.mcap': {},
+    }

@@ -154,6 +154,41 @@ def test_a_missing_split_is_said_and_the_others_are_read(write_bag, temperatures
     assert problems['metadata.yaml names bag_1.db3, which is not there'] == 1
 
 
+@pytest.mark.parametrize(
+    ('numbers', 'said'),
+    [
+        ((0, 1, 2), {}),
+        ((0, 2), {'part 1 of 0 to 2 is not there': 1}),
+        ((0, 7), {'parts 1, 2, 3, 4 ... of 0 to 7 are not there': 6}),
+        ((2, 4), {}),  # a recorder that keeps the last parts only, or no parts at all
+    ],
+)
+def test_parts_missing_between_others_are_said_without_metadata_too(
+    numbers, said, write_bag, temperatures, tmp_path
+):
+    part = write_bag(temperatures(range(2))) / 'bag.db3'
+    folder = tmp_path / 'split'
+    folder.mkdir()
+    for number in numbers:
+        shutil.copy(part, folder / f'split_{number}.db3')
+    _, problems = contents(folder)
+    assert problems == {'no metadata.yaml, read without it': 1, **said}
+
+
+def test_more_messages_than_metadata_promises_are_said(write_bag, temperatures):
+    path = write_bag(temperatures(range(9)))
+    text = (path / 'metadata.yaml').read_text()
+    (path / 'metadata.yaml').write_text(text.replace('message_count: 9', 'message_count: 5'))
+    items, problems = contents(path)
+    assert len(items) == 9
+    assert problems == {'/temperature: metadata.yaml promises 5 messages, 9 are there': 4}
+
+
+def test_record_times_before_1970_are_said(write_bag, temperatures):
+    _, problems = contents(write_bag(temperatures(range(20), start=-5 * SECOND)))
+    assert problems == {'recorded from 5.000 s before 1970: no tick ends there': 1}
+
+
 def test_a_recording_cut_off_is_completed_from_its_log_without_touching_the_folder(
     write_bag, temperatures, tmp_path, snapshot
 ):
@@ -174,7 +209,7 @@ def test_a_recording_cut_off_is_completed_from_its_log_without_touching_the_fold
     before = snapshot(killed)
     items, problems = contents(killed)
     assert len(items) == 55
-    assert problems == {'bag.db3: recording was cut off, completed from its log beside it': 1}
+    assert 'bag.db3: recording was cut off, completed from its log beside it' in problems
     assert snapshot(killed) == before
 
 
@@ -202,9 +237,16 @@ def killed(write_bag, temperatures, tmp_path):
     ('damage', 'read', 'said'),
     [
         (lambda log: log, 55, r'completed from its log beside it$'),
-        (lambda log: log[:-10], 30, r'completed from its log .* up to byte [\d,]+ of [\d,]+; what'),
-        (lambda log: log[:5000], 5, r'its log beside it \(5,000 bytes\) is no log or cut before'),
-        (lambda log: b'no log at all' * 99, 5, r'is no log or cut before .* and gives nothing'),
+        (lambda log: log[:-10], 30, r'from its log .* up to byte [\d,]+ of [\d,]+; .* is cut$'),
+        (lambda log: log[:5000], 5, r'wal beside it \(5,000 bytes\) is cut before the end of its'),
+        (lambda log: log[:-9] + b'#' + log[-8:], 30, r'up to byte .*; what follows is damaged$'),
+        (
+            lambda log: log + log[:5000],
+            55,
+            r'; what follows is of an older recording, or damaged$',
+        ),
+        (lambda log: log[:9] + b'#' + log[10:], 5, r'is damaged in its head, and gives nothing'),
+        (lambda log: b'no log at all' * 99, 5, r'is no log of SQLite, and gives nothing$'),
     ],
 )
 def test_what_a_log_gives_is_said_as_it_is(killed, damage, read, said):
@@ -212,7 +254,7 @@ def test_what_a_log_gives_is_said_as_it_is(killed, damage, read, said):
     log.write_bytes(damage(log.read_bytes()))
     items, problems = contents(killed)
     assert len(items) == read
-    (what,) = problems
+    what = next(what for what in problems if what.startswith('bag.db3: '))
     assert re.search(said, what), what
 
 
@@ -227,7 +269,10 @@ def test_a_journal_that_is_none_is_said_and_left_alone(write_bag, temperatures):
 
 def test_a_log_without_its_database_is_not_taken_for_a_bag(killed):
     (killed / 'bag.db3').unlink()
-    with pytest.raises(BagError, match=r'its database bag.db3 is missing .* copy the database'):
+    said = (
+        r'bag.db3: is not there, and its log .*; metadata.yaml names bag.db3, which is not there'
+    )
+    with pytest.raises(BagError, match=said):
         open_bag(killed)
 
 

@@ -18,10 +18,18 @@ import yaml
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.file_kinds import WAL_SUFFIXES
+from thinking_policy.bags.file_names import (
+    ROS1_SUFFIXES,
+    SUFFIXES,
+    ends_with,
+    is_storage,
+    missing_between,
+    part_order,
+    read_alone,
+    stem,
+)
 
 METADATA = 'metadata.yaml'
-SUFFIXES = ('.db3', '.mcap', '.db3.zstd', '.mcap.zstd', '.db3.zst', '.mcap.zst')
-ROS1_SUFFIXES = ('.bag', '.bag.active', '.bag.zstd', '.bag.zst')  # .active: its recorder died
 
 _LONGEST_METADATA = 64 * 2**20  # bytes; a real one has kilobytes
 
@@ -34,11 +42,13 @@ class Located:
         files: Storage files that exist; each is looked into later.
         expected: Messages per topic that metadata.yaml promises, empty where it does not say.
         notes: What was odd, with how often.
+        missing: Files that metadata.yaml names and that are not there.
     """
 
     files: tuple[Path, ...]
     expected: Mapping[str, int] = field(default_factory=dict)
     notes: Counter[str] = field(default_factory=Counter)
+    missing: tuple[str, ...] = ()
 
 
 def bags_in(path: Path) -> tuple[Path, ...]:
@@ -132,17 +142,21 @@ def locate(path: Path) -> Located:
     _require(path)
     if path.name == METADATA:
         return _locate_in_folder(path.parent)
-    return Located((path,))
+    return Located((path,), notes=read_alone(path))
 
 
 def _require(path: Path) -> None:
     if path.exists():
         return
     if path.is_symlink():
-        target = str(path.readlink())
-        hint = '; run: git annex get' if '.git/annex' in target else '; copy the file itself'
-        raise BagError(f'{path}: a link to {target}, which is not there{hint}')
+        raise BagError(f'{path}: {_dead_link(path)}')
     raise BagError(f'{path}: no such file or folder; expected a bag')
+
+
+def _dead_link(path: Path) -> str:
+    target = str(path.readlink())
+    hint = 'run: git annex get' if '.git/annex' in target else 'copy the file itself'
+    return f'a link to {target}, which is not there; {hint}'
 
 
 def _bags_below(folder: Path, seen: set[Path]) -> Iterator[Path]:
@@ -157,13 +171,13 @@ def _bags_below(folder: Path, seen: set[Path]) -> Iterator[Path]:
         return
     # A link that leads nowhere is what git-annex leaves of a bag.
     files = [c for c in children if c.is_file() or (c.is_symlink() and not c.exists())]
-    storages = [file for file in files if _is_storage(file)]
+    storages = [file for file in files if is_storage(file)]
     has_metadata = any(file.name == METADATA for file in files)
-    stems = {_stem(file.name) for file in storages}
+    stems = {stem(file.name) for file in storages}
     if has_metadata and (len(stems) == 1 or (storages and _names_one_of(folder, storages))):
         yield folder
         return
-    others = [file for file in files if _ends_with(file, ROS1_SUFFIXES)]
+    others = [file for file in files if ends_with(file, ROS1_SUFFIXES)]
     for child in children:
         if child.is_dir():
             others += _bags_below(child, seen)
@@ -191,24 +205,30 @@ def _natural(path: Path) -> tuple[tuple[tuple[int, int, str], ...], ...]:
 
 
 def _locate_in_folder(folder: Path) -> Located:
-    present = sorted(
-        (p for p in folder.iterdir() if p.is_file() and _is_storage(p)),
-        key=lambda p: _split_order(p.name),
-    )
+    storages = sorted(filter(is_storage, folder.iterdir()), key=lambda p: part_order(p.name))
+    present = [file for file in storages if file.is_file()]
+    dead = [file for file in storages if file.is_symlink() and not file.exists()]
     notes: Counter[str] = Counter()
     metadata = _read_metadata(folder / METADATA, notes)
     named = [name for name in _list(metadata.get('relative_file_paths')) if isinstance(name, str)]
     found = [_find_named(folder, name) for name in named]
     files = list(dict.fromkeys(file for file in found if file is not None))
     missing = [name for name, file in zip(named, found, strict=True) if file is None]
+    if not present and dead:
+        raise BagError(f'{dead[0]}: {_dead_link(dead[0])}')
     if not files and not present:
         raise BagError(f'{folder}: {_why_no_bag(folder, missing)}')
-    if not files and len({_stem(file.name) for file in present}) > 1:
+    if not files and len({stem(file.name) for file in present}) > 1:
         raise BagError(
             f'{folder}: several recordings without {METADATA}: '
             f'{", ".join(file.name for file in present[:4])}; name one of them'
         )
+    for file in dead:
+        notes[f'{file.name}: {_dead_link(file)}'] += 1
+    links = {file.name for file in dead}
     for name in missing:
+        if PurePosixPath(name).name in links:
+            continue
         notes[f'{METADATA} names {name}, which is not there'] += 1
     for file in present:
         if file in files:
@@ -219,7 +239,9 @@ def _locate_in_folder(folder: Path) -> Located:
                 notes[f'{file.name} is not named in {METADATA}, read all the same'] += 1
         else:
             notes[f'{file.name} is not named in {METADATA}, left out'] += 1
-    return Located(tuple(files), _expected_counts(metadata), notes)
+    if not named:
+        notes.update(missing_between(files + dead))
+    return Located(tuple(files), _expected_counts(metadata), notes, tuple(missing))
 
 
 def _read_metadata(path: Path, notes: Counter[str]) -> Mapping[str, Any]:
@@ -263,31 +285,7 @@ def _find_named(folder: Path, name: str) -> Path | None:
 
 
 def _is_split_of(file: Path, files: Sequence[Path]) -> bool:
-    return any(_stem(file.name) == _stem(other.name) for other in files)
-
-
-def _is_storage(file: Path) -> bool:
-    """Whether it is one by its name; the log of a database only where that is missing."""
-    log = f'.db3{WAL_SUFFIXES[0]}'
-    return _ends_with(file, SUFFIXES) or (
-        _ends_with(file, (log,))
-        and not file.with_name(file.name[: -len(WAL_SUFFIXES[0])]).exists()
-    )
-
-
-def _ends_with(file: Path, suffixes: tuple[str, ...]) -> bool:
-    return file.name.lower().endswith(suffixes)
-
-
-def _stem(name: str) -> tuple[str, str]:
-    """Return what all splits of a recording share: the name without number, and the suffix."""
-    match = re.fullmatch(r'(.*?)(?:_\d+)?(\.(?:db3|mcap)(?:\.zstd?)?)', name, re.IGNORECASE)
-    return (match[1], match[2]) if match else (name, '')
-
-
-def _split_order(name: str) -> tuple[tuple[str, str], int, str]:
-    match = re.search(r'_(\d+)\.', name)
-    return _stem(name), int(match[1]) if match else -1, name
+    return any(stem(file.name) == stem(other.name) for other in files)
 
 
 def _why_no_bag(folder: Path, missing: Sequence[str]) -> str:

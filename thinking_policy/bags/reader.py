@@ -13,7 +13,7 @@ from pathlib import Path
 
 from thinking_policy.bags.decompression import message_bytes
 from thinking_policy.bags.errors import BagError
-from thinking_policy.bags.locating import Located, locate
+from thinking_policy.bags.locating import METADATA, Located, locate
 from thinking_policy.bags.mcap_storage import McapStorage
 from thinking_policy.bags.message_definitions import TypeCatalog, type_name
 from thinking_policy.bags.ros1_storage import Ros1Storage
@@ -79,6 +79,9 @@ class Bag:
         starts = [s.start_ns for _, s in self._storages if s.start_ns is not None]
         ends = [s.end_ns for _, s in self._storages if s.end_ns is not None]
         self.start_ns, self.end_ns = min(starts, default=0), max(ends, default=0)
+        if self.start_ns < 0:
+            seconds = -self.start_ns / 1e9
+            self.problems[f'recorded from {seconds:,.3f} s before 1970: no tick ends there'] += 1
         self._collect()
         self._compare(located)
 
@@ -173,7 +176,7 @@ class Bag:
             storage.problems.clear()
 
     def _compare(self, located: Located) -> None:
-        """Say where metadata.yaml promises more than there is."""
+        """Say where metadata.yaml promises more or less than there is."""
         have: Counter[str] = Counter()
         for _, storage in self._storages:
             for channel in storage.channels:
@@ -184,6 +187,10 @@ class Bag:
                 self.problems[
                     f'{name}: metadata.yaml promises {expected} messages, {have[name]} can be read'
                 ] += lost
+            elif lost < 0:
+                self.problems[
+                    f'{name}: metadata.yaml promises {expected} messages, {have[name]} are there'
+                ] -= lost
 
     def close(self) -> None:
         """Close the files and remove temporary copies."""
@@ -243,7 +250,10 @@ def _open_storages(
         more = f' (and {len(reasons) - 1} more files)' if len(reasons) > 1 else ''
         first = reasons[0] if reasons else 'no storage file'
         place = '' if first.startswith(str(path)) else f'{path}: '
-        raise BagError(f'{place}{first}{more}')
+        absent = ''.join(
+            f'; {METADATA} names {name}, which is not there' for name in located.missing
+        )
+        raise BagError(f'{place}{first}{more}{absent}')
     for reason in reasons:
         problems[reason] += 1
     return storages

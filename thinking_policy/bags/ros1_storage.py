@@ -156,23 +156,48 @@ class Ros1Storage:
 
     def _scan(self) -> None:
         """Read every chunk once from the top of the file to its end or cut."""
-        self.problems[f'{self._name}: no index (recording was cut off), read from the top'] += 1
+        index = self._index_at()
+        self.problems[
+            f'{self._name}: index cut or damaged, read from the top'
+            if index
+            else f'{self._name}: no index (recording was cut off), read from the top'
+        ] += 1
         self._connections, self._chunks = {}, []
         self._counts.clear()
         position = len(_MAGIC)
+        reached = False  # the index, in which no message can be lost
         while position < self._size:
+            reached = reached or position == index
             try:
                 header, _, following = self._record_at(position, body=False)
                 operation = header[b'op'][0]
             except _BROKEN:
-                operation, following = 0, self._size + 1
+                self._say_end(position, reached)
+                return
             if operation == _CHUNK:
+                reached = False  # what was said about the index is not true
                 self._survey(position)
             if following > self._size:
-                self.problems[
-                    f'{self._name}: the file is cut at byte {self._size:,}, read up to there'
-                ] += 1
+                self._say_end(self._size, reached)
             position = following
+
+    def _say_end(self, position: int, in_index: bool) -> None:
+        if not in_index:
+            what = (
+                f'the file is cut at byte {position:,}'
+                if position == self._size
+                else f'cut or damaged at byte {position:,} of {self._size:,}'
+            )
+            self.problems[f'{self._name}: {what}, read up to there'] += 1
+
+    def _index_at(self) -> int:
+        """Return where the index begins; 0 where it is not in the file."""
+        try:
+            head, _, following = self._record_at(len(_MAGIC))
+            position = int.from_bytes(head[b'index_pos'], 'little')
+        except _BROKEN:
+            return 0
+        return position if following <= position < self._size else 0
 
     def _survey(self, offset: int) -> None:
         low, high, inside = 2**64, -1, set()

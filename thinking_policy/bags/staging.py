@@ -23,7 +23,7 @@ import zstandard
 
 from thinking_policy.bags.errors import BagError
 from thinking_policy.bags.file_kinds import WAL_SUFFIXES, has_write_ahead_log, kind_of
-from thinking_policy.bags.sqlite_log import database_from_log, finished_bytes
+from thinking_policy.bags.sqlite_log import database_from_log, read_log
 
 _JOURNAL = bytes.fromhex('d9d505f920a163d7')
 _BLOCK = 2**20  # bytes copied at once, keeps memory flat
@@ -106,9 +106,11 @@ def _refuse_half_a_database(copy: Path, log: Path) -> None:
         with contextlib.closing(sqlite3.connect(copy)) as database:
             database.execute('SELECT COUNT(*) FROM topics').fetchone()
     except sqlite3.Error as error:
+        database_file = log.with_name(copy.name)
+        what = 'is empty' if database_file.exists() else 'is not there'
         raise BagError(
-            f'{log}: its database {copy.name} is missing or empty, and the log alone does not '
-            'hold all of it; copy the database again'
+            f'{database_file}: {what}, and its log {log.name} alone does not hold all of it; '
+            'copy the database again'
         ) from error
 
 
@@ -121,16 +123,16 @@ def _what_the_log_gives(path: Path) -> str:
             if file.read(len(_JOURNAL)) != _JOURNAL:
                 return f'{journal.name} beside it is no journal of SQLite, and left alone'
         return 'recording was cut off; what its journal says was not finished is taken back'
-    whole, size = finished_bytes(log), log.stat().st_size
-    if not whole:
+    found, size = read_log(log), log.stat().st_size
+    if not found.frames:
+        before = ' before the end of its first transaction' if found.page_size else ''
         return (
-            f'recording was cut off; its log beside it ({size:,} bytes) is no log or cut before '
-            'the end of a transaction, and gives nothing'
+            f'{log.name} beside it ({size:,} bytes) is {found.behind}{before}, and gives nothing'
         )
-    if whole < size:
+    if found.behind:
         return (
-            f'recording was cut off, completed from its log beside it up to byte {whole:,} of '
-            f'{size:,}; what follows is older or cut'
+            'recording was cut off, completed from its log beside it up to byte '
+            f'{found.end:,} of {size:,}; what follows is {found.behind}'
         )
     return 'recording was cut off, completed from its log beside it'
 
