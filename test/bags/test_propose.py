@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 
 import numpy as np
 import pytest
@@ -281,6 +282,18 @@ def test_topics_that_no_signal_can_be_made_of_are_an_error_that_names_them(recor
     path = recording.add('/log', text, lambda at, i: recording.of(text, 'x')).write(write_bag)
     with pytest.raises(BagError, match=r'no topic can feed a signal: std_msgs/msg/String \(240\)'):
         propose([path])
+
+
+def test_messages_that_cannot_be_decoded_are_named_as_the_reason(recording, write_bag):
+    path = write_bag(recording.imu('/imu').rows)
+    with sqlite3.connect(path / 'bag.db3') as database:
+        database.execute("UPDATE topics SET serialization_format = 'json'")
+    reason = "/imu: serialized as 'json', only cdr and ros1 can be decoded"
+    with pytest.raises(BagError, match=f'no messages that can be read: {reason}'):
+        propose([path])
+    config = SituationConfig(signals=(SignalConfig('a', '/imu', 'a/msg/B', 'x'),))
+    with open_bag(path) as bag, pytest.raises(BagError, match=f'can be read: {reason}'):
+        situations_of(bag, config)
 
 
 def test_topics_that_ros_does_not_allow_are_passed_over(recording, write_bag):

@@ -54,12 +54,12 @@ def propose(
     Raises:
         BagError: A bag cannot be read, or no topic can feed a signal.
     """
-    topics, total = _topics_of(bags)
+    topics, total, odd = _topics_of(bags)
     tried = _with_own_names(candidates(topics.values(), known, namespace))
     if not tried:
         tried = _with_own_names(candidates(topics.values(), known, namespace, any_number=True))
     if not tried:
-        raise BagError(f'{bags[0]}: no topic can feed a signal: {_kinds(topics.values())}')
+        raise BagError(f'{bags[0]}: no topic can feed a signal: {_kinds(topics.values(), odd)}')
     collected, times = _try(bags, tried, namespace, total, progress)
     better = [
         _better(candidate, values, times.get(_in_bag(candidate.signal.topic, namespace)))
@@ -105,20 +105,22 @@ def _try(
     return collected, times
 
 
-def _topics_of(bags: Iterable[Path]) -> tuple[dict[str, BagTopic], int]:
-    """Return the topics of all bags, their messages added up."""
+def _topics_of(bags: Iterable[Path]) -> tuple[dict[str, BagTopic], int, list[str]]:
+    """Return the topics of all bags, their messages added up, and what was odd."""
     topics: dict[str, BagTopic] = {}
+    odd: dict[str, None] = {}
     total = 0
     for path in bags:
         with open_bag(path) as bag:
             total += bag.message_count
+            odd.update(dict.fromkeys(bag.problems))
             for topic in bag.topics:
                 before = topics.get(topic.name, dataclasses.replace(topic, count=0))
                 if before.type == topic.type:
                     kind = before.message_type or topic.message_type
                     count = before.count + topic.count
                     topics[topic.name] = BagTopic(topic.name, topic.type, count, kind)
-    return topics, total
+    return topics, total, list(odd)
 
 
 def _with_own_names(found: Iterable[Candidate]) -> list[Candidate]:
@@ -248,10 +250,13 @@ def _in_bag(topic: str, namespace: str) -> str:
     return f'/{namespace.strip("/")}/{topic}' if namespace.strip('/') else topic
 
 
-def _kinds(topics: Iterable[BagTopic]) -> str:
+def _kinds(topics: Iterable[BagTopic], odd: Sequence[str]) -> str:
     counts: Counter[str] = Counter()
     for topic in topics:
         unknown = '' if topic.message_type else ', a type that is not known here'
         counts[f'{topic.type or "no type"}{unknown}'] += topic.count
     kinds = [f'{kind} ({count:,})' for kind, count in counts.most_common(6) if count]
-    return ', '.join(kinds) or 'no messages'
+    if kinds:
+        return ', '.join(kinds)
+    why = '; '.join(odd[:3])
+    return f'no messages that can be read{f": {why}" if why else ""}'
