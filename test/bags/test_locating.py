@@ -125,7 +125,7 @@ def test_a_bag_folder_of_links_to_nowhere_says_how_to_get_the_files(tmp_path):
 
 
 def test_files_named_like_one_recording_that_stay_bags_of_their_own_say_so(tmp_path):
-    lay(tmp_path, 'a_0.mcap', 'a_1.db3', 'a_1.mcap', 'b.mcap', 'ab_0.mcap', 'a_2.txt')
+    lay(tmp_path, 'a_0.mcap', 'a_1.db3', 'a_1.mcap', 'b.mcap', 'b.db3', 'ab_0.mcap', 'a_2.txt')
     said = (
         'a_0.mcap, a_1.db3, a_1.mcap are named like parts or copies of one recording, and read '
         'as a bag each; a folder with nothing but its parts is read as one'
@@ -134,5 +134,6 @@ def test_files_named_like_one_recording_that_stay_bags_of_their_own_say_so(tmp_p
     assert notes == {
         **{name: {said: 1} for name in ('a_0.mcap', 'a_1.db3', 'a_1.mcap')},
         'b.mcap': {},
+        'b.db3': {},
         'ab_0.mcap': {},
     }

@@ -33,8 +33,8 @@ def missing_between(files: Sequence[Path]) -> Counter[str]:
 
 def read_alone(file: Path) -> Counter[str]:
     """Say what beside a file is named like a part or a copy of the same recording."""
-    if not is_storage(file):
-        return Counter()
+    if not is_storage(file) or part_order(file.name)[1] < 0:
+        return Counter()  # alike without a number: as a rule made apart, one in each storage
     base = stem(file.name)[0]
     try:
         beside = [p for p in file.parent.iterdir() if p.name.startswith(base) and p != file]

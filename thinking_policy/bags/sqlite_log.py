@@ -58,8 +58,9 @@ def database_from_log(log: Path, database: Path) -> None:
     found = read_log(log)
     if not found.frames:
         raise BagError(
-            f'{log}: {found.behind or "empty"} before the end of its first transaction, and the '
-            'database beside it is empty or missing; nothing can be read'
+            f'{log}: a log of SQLite without a finished transaction '
+            f'({found.behind or "empty"}), and the database beside it is empty or missing; '
+            'nothing can be read'
         )
     with log.open('rb') as source, database.open('w+b') as target:
         source.seek(_HEADER.size)
