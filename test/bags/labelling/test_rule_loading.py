@@ -105,7 +105,24 @@ def test_names_of_origins_are_kind_and_name(load):
             rule('activities: [trend], when: {event: {code: a, within: 3, times: yes}}'),
             r"'hot'.when.event.times: expected a number, found True",
         ),
-        (rule('activities: [trend], when: {any: []}'), r"'hot'.when.any: expected"),
+        (
+            rule('activities: [trend], when: {any: []}'),
+            r"'hot'.when.any: expected at least 1 in the list, found \[\]",
+        ),
+        (rule(f'denies: 5, {LEVEL}'), r"'hot'.denies: expected a list of ids, or 'all', found 5"),
+        (rule(f'denies: [5], {LEVEL}'), r"'hot'.denies\[0\]: expected text, found 5"),
+        (
+            rule(f'activities: [trend], for: .nan, {LEVEL}'),
+            r"'hot'.for: expected a number from 0 on, found nan",
+        ),
+        (
+            rule('activities: [trend], when: {event: {code: "", within: 3}}'),
+            r"'hot'.when.event.code: expected text, not nothing, found ''",
+        ),
+        (
+            rule('activities: [trend], when: {event: {code: a, within: 3, times: 1.5}}'),
+            r"'hot'.when.event.times: expected a whole number, found 1.5",
+        ),
         (
             rule('activities: [trend], when: {event: {code: a}, missing: {}}'),
             r"'hot'.when: expected one condition, found event, missing",
@@ -129,7 +146,7 @@ def test_names_of_origins_are_kind_and_name(load):
         ('outcomes:\n- {name: a, event: x, within: 2}', r'activities under before, at or both'),
         (
             rule('activities: [trend], when: {missing: {signal: current, over: 1.0e+30}}'),
-            r"'hot'.when.missing.over: expected less than or equal to",
+            r"'hot'.when.missing.over: expected a number up to 100000000, found",
         ),
         (rule() + 'rules: []\n', r"'rules' stands there twice"),
         (rule('activities: [trend], when: {level: {signal: current, above: .nan}}'), r'above'),

@@ -46,6 +46,8 @@ def said(tmp_path, record):
         'start,end,label\n2023-11-14T22:13:22Z,2023-11-14T22:13:24.0000Z,hazard\n',
         'start,end,label\n2023-11-14 23:13:22+01:00,2023-11-14 22:13:24,hazard\n',
         'bag,from,to,activity\nwalk,3,5,hazard\n',
+        'sep=;\nfrom;to;activity;text\n3;5;hazard;a,b,c,d,e\n',
+        '"sep=,"\nfrom,to,activity\n3,5,hazard\n',
     ],
 )
 def test_tools_name_columns_and_times_in_their_own_ways(said, text):
@@ -176,8 +178,28 @@ def test_a_comment_may_have_several_lines(said):
             'from,to,activity,text\n1,2,trend,ok\n3,4,trend,"bad\n5,6,trend,ok\n7,8,trend,ok\n',
             r'csv:3: a quote opens in this line and is not closed',
         ),
+        ('sep=;\nfrom;to;activity\n1;2;trnd\n', r"csv:3: activity: no activity 'trnd'"),
+        ('sep=;\n', r"anna.csv: no column 'from'.* found nothing"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_line(said, text, complaint):
     with pytest.raises(LabelError, match=complaint):
         said(text)
+
+
+@pytest.mark.parametrize(
+    ('content', 'complaint'),
+    [
+        (
+            'from,to,activity\n1,2,Ausfall f\xfcr immer\n'.encode('latin-1'),
+            'is not UTF-8 text; save',
+        ),
+        ('from,to,activity\n1,2,trend\n'.encode('utf-16'), 'is not UTF-8 text; save'),
+        (None, r'cannot be read: Is a directory$'),
+    ],
+)
+def test_a_file_that_is_no_text_says_so_in_plain_words(tmp_path, content, complaint):
+    file = tmp_path / 'anna.csv'
+    file.mkdir() if content is None else file.write_bytes(content)
+    with pytest.raises(LabelError, match=complaint):
+        load_spans(file, TITLES)

@@ -152,6 +152,7 @@ def test_the_first_situation_that_stands_twice_is_named(tmp_path, monkeypatch):
         ('walk,inf,trend,1,', 'labels.csv:3: time'),
         ('walk,0.000000000,trend,1,', 'labels.csv:3: .* stands in line 2 already'),
         ('walk,1,trend', 'labels.csv:3: expected 5 cells'),
+        ('walk,1,trend,1,"\nwalk,2,trend,1,', 'labels.csv:3: a quote opens in this line'),
     ],
 )
 def test_a_wrong_cell_is_named_with_its_line(tmp_path, row, complaint):
@@ -166,7 +167,7 @@ def test_a_wrong_cell_is_named_with_its_line(tmp_path, row, complaint):
     [
         ('a.csv', b'bag,activities\nwalk,trend\n', "column 'time' is missing"),
         ('a.csv', b'', "column 'bag' is missing"),
-        ('a.csv', b'\xff\xfe\x00', 'a.csv: cannot be read'),
+        ('a.csv', b'\xff\xfe\x00', 'a.csv: cannot be read: is not UTF-8 text'),
         ('a.parquet', b'PAR1', 'a.parquet: not a Parquet file, or damaged'),
         ('a.xlsx', b'', r'ends in \.csv or \.parquet'),
     ],

@@ -34,8 +34,18 @@ _WORDS = {
     'float_parsing': 'a number',
     'float_type': 'a number',
     'int_parsing': 'a whole number',
+    'int_from_float': 'a whole number',
     'string_type': 'text',
+    'string_too_short': 'text, not nothing',
+    'too_short': 'at least {min_length} in the list',
+    'too_long': 'no more than {max_length} in the list',
+    'finite_number': 'a number',
+    'greater_than': 'a number above {gt:.12g}',
+    'greater_than_equal': 'a number from {ge:.12g} on',
+    'less_than': 'a number below {lt:.12g}',
+    'less_than_equal': 'a number up to {le:.12g}',
 }
+_DENIES = "a list of ids, or 'all'"  # the one field that may be of two types
 
 
 def load_rules(path: Path, signals: Sequence[str], activities: Sequence[str]) -> RuleFile:
@@ -152,7 +162,7 @@ def _complaint(path: Path, document: Any, error: ValidationError) -> str:
     faults = error.errors(include_url=False)
     # A misspelt key is why the right one is missing.
     fault = next((f for f in faults if f['type'] == 'extra_forbidden'), faults[0])
-    place = [part for part in fault['loc'] if part != 'function-before[_one(), Condition]']
+    place = [part for part in fault['loc'] if not _is_of_pydantic(part)]
     where = str(path)
     at: Any = document
     for depth, part in enumerate(place):
@@ -173,8 +183,15 @@ def _complaint(path: Path, document: Any, error: ValidationError) -> str:
     said = fault['msg'].removeprefix('Value error, ').removeprefix('Input should be ')
     if fault['type'] == 'value_error':
         return f'{where}: {said}'
-    said = _WORDS.get(fault['type'], said)
+    said = _WORDS.get(fault['type'], said).format(**fault.get('ctx', {}))
+    if fault['loc'] and _is_of_pydantic(fault['loc'][-1]) and place[-1] == 'denies':
+        said = _DENIES
     return f'{where}: expected {said}, found {fault["input"]!r:.80}'
+
+
+def _is_of_pydantic(part: Any) -> bool:
+    """Tell whether a part of a place names a type, not a key of the document."""
+    return isinstance(part, str) and part.startswith(('function-', 'tuple[', 'literal['))
 
 
 def _inside(at: Any, part: Any) -> Any:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a person marked: spans of time with the thinking that they call for, from a CSV.
 
-A heading, then a span in each line; `,` `;` or tabs between the cells. Columns by the names that
-annotation tools use, in any order:
+A heading, then a span in each line; `,` `;` or tabs between the cells. A line `sep=;` may stand
+before the heading. Columns by the names that annotation tools use, in any order:
 
 | column | names | content |
 |---|---|---|
@@ -21,15 +21,15 @@ since 1970, told apart by their size, or seconds since the recording's start.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
+from thinking_policy.bags.labelling.csv_rows import csv_rows, why_unreadable
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.bags.labelling.rule_names import check_known
 from thinking_policy.bags.labelling.statements import NO, UNSURE, YES
@@ -52,6 +52,7 @@ _COLUMNS = {
     'bag': ('bag', 'recording', 'file'),
     'confidence': ('confidence',),
 }
+_SEPARATOR = re.compile(r'"?sep=([,;\t])"?')  # as spreadsheets write it
 _UNITS = ('s', 'sec', 'seconds')
 _VALUES = {
     **dict.fromkeys(('', 'yes', 'y', 'true', '1', '1.0'), YES),
@@ -131,24 +132,35 @@ def load_spans(path: Path, titles: Mapping[str, str]) -> SpansFile:
     """
     try:
         with path.open(encoding='utf-8-sig', newline='') as file:
-            first = file.readline()
-            separator = max(',;\t', key=first.count)
-            file.seek(0)
-            lines = csv.reader(file, delimiter=separator, strict=True)
-            spans = tuple(_spans(lines, path, titles))
+            spans = tuple(_spans(_rows(file, path), path, titles))
     except FileNotFoundError as error:
         raise LabelError(f'{path}: no such file') from error
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LabelError(f'{path}: cannot be read: {error}') from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabelError(f'{path}: cannot be read: {why_unreadable(error)}') from error
     if not spans:
         raise LabelError(f'{path}: expected a span in each line, found none')
     return SpansFile(path, spans)
 
 
-def _spans(lines: Any, path: Path, titles: Mapping[str, str]) -> Iterator[Span]:
-    heading = [_plain(name) for name in next(iter(lines), [])]
+def _rows(file: TextIO, path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Yield number and cells of each row; spreadsheets may name the separator in a line before."""
+    first = file.readline()
+    named = _SEPARATOR.fullmatch(first.strip())
+    separator = named[1] if named else max(',;\t', key=first.count)
+    file.seek(0)
+    rows = csv_rows(file, path, separator)
+    if named:
+        next(rows)
+    return rows
+
+
+def _spans(
+    rows: Iterator[tuple[int, list[str]]], path: Path, titles: Mapping[str, str]
+) -> Iterator[Span]:
+    _, names = next(rows, (0, []))
+    heading = [_plain(name) for name in names]
     places = _places(heading, path)
-    for number, cells in _numbered(lines, path):
+    for number, cells in rows:
         if not any(cell.strip() for cell in cells):
             continue
         where = f'{path}:{number}'
@@ -156,26 +168,6 @@ def _spans(lines: Any, path: Path, titles: Mapping[str, str]) -> Iterator[Span]:
             raise LabelError(f'{where}: expected {len(heading)} cells, found {len(cells)}')
         row = {name: cells[place].strip() for name, place in places.items()}
         yield from _of_line(row, number, where, titles)
-
-
-def _numbered(lines: Any, path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the cells of each line with the number of its first one: a cell may hold breaks.
-
-    Raises:
-        LabelError: A quote that is not closed would take the rest of the file for a comment.
-    """
-    while True:
-        number = lines.line_num + 1
-        try:
-            cells = next(lines)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise LabelError(
-                f'{path}:{number}: a quote opens in this line and is not closed as CSV asks '
-                f'({error}); close it, or write "" for a quote inside quotes'
-            ) from error
-        yield number, cells
 
 
 def _of_line(

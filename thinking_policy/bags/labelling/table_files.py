@@ -11,6 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from thinking_policy.bags.labelling.csv_rows import csv_rows, why_unreadable
 from thinking_policy.bags.labelling.errors import LabelError
 from thinking_policy.whole_file import whole_file
 
@@ -46,8 +47,8 @@ def read_blocks(path: Path) -> Iterator[Block]:
         raise LabelError(f'{path}: no such file; `thinking-policy label` writes one')
     try:
         yield from _csv_blocks(path) if path.suffix == '.csv' else _parquet_blocks(path)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise LabelError(f'{path}: cannot be read: {error}') from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise LabelError(f'{path}: cannot be read: {why_unreadable(error)}') from error
 
 
 def write_records(path: Path, records: Iterable[Sequence[str]]) -> None:
@@ -70,20 +71,20 @@ def write_records(path: Path, records: Iterable[Sequence[str]]) -> None:
 
 def _csv_blocks(path: Path) -> Iterator[Block]:
     with path.open(encoding='utf-8-sig', newline='') as file:
-        reader = csv.reader(file)
-        heading = [name.strip() for name in next(reader, [])]
+        numbered = csv_rows(file, path)
+        heading = [name.strip() for name in next(numbered, (0, []))[1]]
         _check_heading(heading, path)
         lines: list[int] = []
         rows: list[list[str]] = []
-        for cells in reader:
+        for number, cells in numbered:
             if not any(cells):
                 continue
             if len(cells) != len(heading):
                 raise LabelError(
-                    f'{path}:{reader.line_num}: expected {len(heading)} cells, one for each of '
+                    f'{path}:{number}: expected {len(heading)} cells, one for each of '
                     f'the heading, found {len(cells)}'
                 )
-            lines.append(reader.line_num)
+            lines.append(number)
             rows.append(cells)
             if len(rows) == _READ:
                 yield _block(lines, heading, zip(*rows, strict=True))
