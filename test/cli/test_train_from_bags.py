@@ -189,13 +189,24 @@ def test_what_has_no_label_is_left_out_and_counted(say, folder, tmp_path):
      'has labels of elsewhere, none of run0, run1, run2, run3 and 2 more'),
     (('{bags}', '--labels', '{late}', '--config', '{robot}'),
      'of its 1 rows of run0 has the time of a situation'),
+    (('{bags}', '--labels', '{renamed}', '--config', '{robot}'),
+     'found 2; record more (each bag is one at least), or set --test 0; renamed.csv has no label '
+     'of run2, run3, run4, run5, but of other, which was not given'),
+    (('{bags}', '--labels', '{typo}', '--config', '{robot}'),
+     "typo.csv:3: activities and unsure: no activity 'hazrd'; known are trend, hazard,"),
     (('{bags}', '--labels', 'none.csv', '--config', '{robot}'), 'none.csv: no such file'),
 ])  # fmt: skip
 def test_what_cannot_be_learned_from_is_said(words, expected, say, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'other.csv').write_text('bag,time,activities\nelsewhere,1700000010,hazard\n')
     (tmp_path / 'late.csv').write_text('bag,time,activities\nrun0,1600000000,hazard\n')
+    rows = (folder / 'labels.csv').read_text().splitlines()
+    kept = [row for row in rows if row.startswith(('bag,', 'run0,', 'run1,', 'run2,'))]
+    (tmp_path / 'renamed.csv').write_text('\n'.join(kept).replace('run2,', 'other,'))
+    typo = 'bag,time,activities\nrun0,1700000010,hazard\nrun0,1700000011,hazrd\n'
+    (tmp_path / 'typo.csv').write_text(typo)
     places = {
+        'renamed': 'renamed.csv', 'typo': 'typo.csv',
         'bags': folder / 'bags', 'labels': folder / 'labels.csv', 'robot': folder / 'robot.yaml',
         'other': 'other.csv', 'late': 'late.csv',
     }  # fmt: skip
@@ -203,3 +214,9 @@ def test_what_cannot_be_learned_from_is_said(words, expected, say, folder, tmp_p
     assert code == 2
     assert expected in ' '.join(err.split())
     assert not (tmp_path / 'p.onnx').exists()
+
+
+def test_the_bundled_policy_is_found_by_its_name(say, folder):
+    code, _, err = say('evaluate', 'bundled', folder / 'bags', *given(folder))
+    assert code == 2
+    assert 'policy.onnx: tick period in seconds: made for 0.5, found 1.0' in err  # another robot

@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 from thinking_policy.cli import main
+from thinking_policy.cli.scores import print_scores
 from thinking_policy.cli.train import too_often
 from thinking_policy.policy import read_manifest
+from thinking_policy.training.evaluation import evaluate
 from thinking_policy.training.learning_files import save_learning_set
 
 
@@ -137,6 +139,23 @@ def test_a_policy_is_replaced_only_by_force(data, two_activities, tmp_path, caps
     assert path.read_bytes() == first
     assert train(data, two_activities, path, '--steps', '10', '--seed', '1', '--force') == 0
     assert path.read_bytes() != first
+
+
+def test_a_policy_is_written_under_the_name_of_one(data, two_activities, tmp_path, capsys):
+    assert train(data, two_activities, tmp_path / 'notes.txt', '--force') == 2
+    assert 'notes.txt: expected a name that ends in .onnx' in capsys.readouterr().err
+
+
+def test_a_share_of_no_rows_is_not_shown_as_a_figure(situations, capsys):
+    learning = situations()
+    found = evaluate(np.zeros(learning.labels.shape, np.float32), learning, [0.5, 0.5])
+    print_scores(found, 'never active')
+    due = int(learning.labels[:, 0].sum())
+    lines = capsys.readouterr().out.splitlines()
+    # Never active: there is no precision, and everything that is due is missed.
+    (row,) = (line.split() for line in lines if line.startswith(f'{learning.activities[0]} '))
+    assert row[1:6] == ['0.50', str(due), '–', '0.000', '0.000']
+    assert row[7:] == ['0', str(due)]
 
 
 def test_where_nothing_can_be_written_is_said_before_the_work(data, two_activities, capsys):

@@ -13,7 +13,9 @@ import typer
 
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.cli import fitting
+from thinking_policy.cli.robot_files import BUNDLED
 from thinking_policy.cli.scores import print_robustness, print_scores
+from thinking_policy.shipped import config_folder
 
 EXAMPLES = """\b
 Examples:
@@ -28,7 +30,10 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False)
 @app.command(epilog=EXAMPLES, no_args_is_help=True)
 def evaluate(
     policy: Annotated[
-        Path, typer.Argument(metavar='POLICY', readable=False, help='Policy file (.onnx).')
+        Path,
+        typer.Argument(
+            metavar='POLICY', readable=False, help=f'Policy file (.onnx), or {BUNDLED}.'
+        ),
     ],
     data: fitting.ManyData,
     labels: fitting.Labels = None,
@@ -57,6 +62,8 @@ def evaluate(
     from thinking_policy.policy import PolicyRuntime
     from thinking_policy.training import evaluation
 
+    if policy == Path(BUNDLED):
+        policy = config_folder() / 'policy.onnx'
     if plot is not None:
         _check_plot(plot, [path for path in (policy, *data, labels) if path is not None], force)
     # Loading is what a robot does: a file that it would refuse is refused here.

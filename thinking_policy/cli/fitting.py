@@ -177,6 +177,8 @@ def checkpoint_of(
     if checkpoint.resolve() == output.resolve():
         raise ThinkingPolicyError(f'{checkpoint}: is the output; choose another --checkpoint')
     check_free(output, read, force)
+    if output.suffix != '.onnx':
+        raise ThinkingPolicyError(f'{output}: expected a name that ends in .onnx')
     check_free(checkpoint, read, overwrite=True)
     return checkpoint
 

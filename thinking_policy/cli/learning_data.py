@@ -32,12 +32,14 @@ class LearningData:
         name: What errors and figures call them.
         origin: What they are made of, for the policy file.
         lines: What was left out and why.
+        without: Why there may be fewer recordings than were given; empty: there are not.
     """
 
     source: Source
     name: str
     origin: tuple[str, ...] = ()
     lines: tuple[str, ...] = ()
+    without: str = ''
 
 
 def learning_data(
@@ -47,6 +49,8 @@ def learning_data(
     namespace: str,
     clock: str,
     known: Sequence[str] | None = None,
+    *,
+    listed: Sequence[str] | None = None,
 ) -> LearningData:
     """Find labelled situations.
 
@@ -57,6 +61,7 @@ def learning_data(
         namespace: The robot's, in the bags.
         clock: Whose time the ticks follow.
         known: Ids whose labels are asked for; others in the table are left out. None: all.
+        listed: Ids that the table may name; None: any.
 
     Raises:
         ThinkingPolicyError: What is missing, or that table and recordings have nothing in common.
@@ -64,7 +69,7 @@ def learning_data(
     name = str(data[0]) if len(data) == 1 else f'{data[0]} and {len(data) - 1} more'
     if labels is None:
         return LearningData(_with_labels(data, config), name)
-    table = read_labels(labels)
+    table = read_labels(labels, listed)
     sources = find_sources(data, config, namespace, clock)
     joining = _Joining(table, labels, known)
     stored = [joining.of(name, arrays) for name, arrays in sources.situations()]
@@ -78,6 +83,7 @@ def learning_data(
         name,
         origin,
         (*joining.lines(), *sources.failures()),
+        joining.without(),
     )
 
 
@@ -107,6 +113,7 @@ class _Joining:
         self._activities = tuple(id for id in table.activities if known is None or id in known)
         self._situations = self._labelled = self._unmatched = 0
         self._spans: dict[str, str] = {}  # by recording
+        self._bare: list[str] = []  # recordings of which nothing is labelled
 
     def of(self, name: str, arrays: Arrays) -> Stored:
         """Return the labelled situations of a recording; the others can't be learned from."""
@@ -116,6 +123,8 @@ class _Joining:
         self._labelled += int(found.labelled.sum())
         self._unmatched += found.unmatched
         self._spans[name] = _span(stamps)
+        if not found.labelled.any():
+            self._bare.append(name)
         return Stored(Path(name), _kept(arrays, found, self._activities))
 
     def check(self, sources: Sources) -> None:
@@ -147,7 +156,7 @@ class _Joining:
         unlabelled = self._situations - self._labelled
         lines = [
             f'{self._file}: {self._labelled:,} of {self._situations:,} situations of '
-            f'{len(self._spans)} recordings are labelled'
+            f'{len(self._spans)} recording{"" if len(self._spans) == 1 else "s"} are labelled'
         ]
         if unlabelled:
             lines.append(f'  without a label, not used: {unlabelled:,} situations')
@@ -156,10 +165,24 @@ class _Joining:
         unknown = [id for id in self._table.activities if id not in self._activities]
         if unknown:
             lines.append(f'  labels that the policy does not know: {", ".join(unknown)}')
-        others = [bag for bag in self._table.bags if bag not in self._spans]
-        if others:
-            lines.append(f'  other recordings in the table, not used: {len(others)}')
+        if self._bare:
+            lines.append(f'  recordings without any label: {_listed(self._bare)}')
+        if others := self._others():
+            lines.append(
+                f'  other recordings in the table, not used: {len(others)} ({_listed(others)})'
+            )
         return tuple(lines)
+
+    def without(self) -> str:
+        """Return which recordings the table has no label for; empty: it has one for each."""
+        if not self._bare:
+            return ''
+        others = self._others()
+        has = f', but of {_listed(others)}, which was not given' if others else ''
+        return f'{self._file} has no label of {_listed(self._bare)}{has}'
+
+    def _others(self) -> list[str]:
+        return [bag for bag in self._table.bags if bag not in self._spans]
 
 
 def _kept(arrays: Arrays, found: Joined, activities: tuple[str, ...]) -> Arrays:

@@ -17,15 +17,13 @@ from thinking_policy.bags.export import check_free
 from thinking_policy.bags.locating import named_bags
 from thinking_policy.bags.lockstep import CLOCKS
 from thinking_policy.cli import bag_lines
-from thinking_policy.cli.robot_files import find_configuration
+from thinking_policy.cli.robot_files import BUNDLED, find_configuration
 from thinking_policy.shipped import config_folder
 
 if TYPE_CHECKING:
     from thinking_policy.cli.replaying import Asking
     from thinking_policy.cli.timeline_lines import Replayed
     from thinking_policy.situation import SituationConfig
-
-BUNDLED = 'bundled'
 
 EXAMPLES = """\b
 Examples:

@@ -10,6 +10,9 @@ from pathlib import Path
 from thinking_policy import ThinkingPolicyError
 from thinking_policy.shipped import config_folder
 
+BUNDLED = 'bundled'
+"""What names the policy that comes with the package where a policy file may stand."""
+
 
 def find_configuration(name: str) -> Path:
     """Return the parameter file for `--config`.

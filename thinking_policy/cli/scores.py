@@ -5,15 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
 if TYPE_CHECKING:
     from thinking_policy.training.evaluation import Evaluation
+    from thinking_policy.training.metrics import Scores
 
 COLUMNS = ('on', 'due', 'P', 'R', 'F1', 'ECE', 'false', 'missed')
+NOTHING = '–'  # a share of no rows
 LEGEND = 'P precision, R recall, ECE calibration error; due, false, missed: rows'
 
 
@@ -31,7 +33,7 @@ def print_scores(evaluation: Evaluation, title: str) -> None:
             name,
             f'{evaluation.on[index]:.2f}',
             str(evaluation.due[index]),
-            *(f'{value:.3f}' for value in (score.precision, score.recall, score.f1)),
+            *_shares(score, counts.found[index], counts.false[index], counts.missed[index]),
             f'{evaluation.calibration_errors[index]:.3f}',
             *(str(column[index]) for column in (counts.false, counts.missed)),
         )
@@ -40,13 +42,22 @@ def print_scores(evaluation: Evaluation, title: str) -> None:
         'all',
         '',
         str(evaluation.due.sum()),
-        *(f'{value:.3f}' for value in (overall.precision, overall.recall, overall.f1)),
+        *_shares(overall, counts.found.sum(), counts.false.sum(), counts.missed.sum()),
         f'{evaluation.calibration_error:.3f}',
         *(str(column.sum()) for column in (counts.false, counts.missed)),
     )
     console = Console(highlight=False)
     console.print(table)
     console.print(LEGEND, style='dim')
+
+
+def _shares(score: Scores, found: Any, false: Any, missed: Any) -> tuple[str, str, str]:
+    """Return precision, recall and F1; a share of no rows is none: of one never active, P."""
+    return (
+        f'{score.precision:.3f}' if found + false else NOTHING,
+        f'{score.recall:.3f}' if found + missed else NOTHING,
+        f'{score.f1:.3f}' if found + false + missed else NOTHING,
+    )
 
 
 def print_robustness(figures: Mapping[str, Mapping[str, float]]) -> None:

@@ -102,7 +102,6 @@ def train(
         Plan,
         chosen_activities,
         recipe_of,
-        split,
         train_policy,
     )
 
@@ -112,8 +111,10 @@ def train(
     read = [path for path in (*data, labels, activities, parent) if path is not None]
     checkpoint = fitting.checkpoint_of(output, checkpoint, read, force)
     listed = load_activities(activities)
-    found = learning_data(data, labels, fitting.configuration(config), namespace, clock)
-    learning = _learning(found, [activity.id for activity in listed], events)
+    ids = [activity.id for activity in listed]
+    robot_file = fitting.configuration(config)
+    found = learning_data(data, labels, robot_file, namespace, clock, listed=ids)
+    learning = _learning(found, ids, events)
     version = ''
     if parent is not None:
         replaced = read_manifest(parent)
@@ -130,7 +131,7 @@ def train(
         fitting.created(found.source),
         sources=found.origin,
     )
-    parts = split(learning, validation, test, seed, found.name)
+    parts = _parts(learning, found, validation, test, seed)
     used = chosen_activities(listed, learning)
     trained = fitting.run_fit(
         lambda progress, state: train_policy(
@@ -146,6 +147,21 @@ def train(
     fitting.print_trained(output, trained, [a.id for a in listed if a not in used])
     for line in too_often(trained.evaluation, false_activation):
         print(line)
+
+
+def _parts(
+    learning: LearningSet, data: LearningData, validation: float, test: float, seed: int
+) -> tuple[LearningSet, ...]:
+    """Set episodes aside; where they are too few since labels are missing, say that."""
+    from thinking_policy.training.errors import LearningError
+    from thinking_policy.training.train import split
+
+    try:
+        return split(learning, validation, test, seed, data.name)
+    except LearningError as error:
+        if not data.without:
+            raise
+        raise LearningError(f'{error}; {data.without}') from error
 
 
 def too_often(found: Evaluation, largest: float) -> Iterator[str]:

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from thinking_policy.bags.labelling.errors import LabelError
+from thinking_policy.bags.labelling.rule_names import check_known
 
 JOIN = ';'
 DENIED = '!'
@@ -57,13 +58,17 @@ class Answer:
 class Answers:
     """Understands rows and remembers what it has understood; equal cells are common.
 
+    Args:
+        path: Named in errors.
+        known: Ids that may occur; None: any.
+
     Attributes:
         all: The different answers so far.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, known: Sequence[str] | None = None) -> None:
         self.all: list[Answer] = []
-        self._path = path
+        self._path, self._may_be = path, known
         self._known: dict[tuple[str, str, str, str], int] = {}
         self._said_about: set[str] = set()
         self._about: dict[str, None] = {}
@@ -78,11 +83,13 @@ class Answers:
         """Return for each of some rows which of the answers in `all` it gives.
 
         Raises:
-            LabelError: A cell that can't be understood.
+            LabelError: A cell that can't be understood, or an id that is not known.
         """
         for line, cell in zip(lines, columns['about'], strict=True):
             if cell and cell not in self._said_about:
-                self._about.update(dict.fromkeys(_ids(cell, self._path, line, 'about')))
+                ids = _ids(cell, self._path, line, 'about')
+                self._check(ids, line, 'about')
+                self._about.update(dict.fromkeys(ids))
                 self._said_about.add(cell)
         keys = zip(
             columns['activities'],
@@ -96,11 +103,17 @@ class Answers:
             place = self._known.get(key)
             if place is None:
                 answer = _answer(*key, self._path, lines[row])
-                self._met.update(dict.fromkeys(entry.activity for entry in answer.entries))
+                ids = [entry.activity for entry in answer.entries]
+                self._check(ids, lines[row], 'activities and unsure')
+                self._met.update(dict.fromkeys(ids))
                 place = self._known[key] = len(self.all)
                 self.all.append(answer)
             places.append(place)
         return places
+
+    def _check(self, ids: Sequence[str], line: int, column: str) -> None:
+        if self._may_be is not None:
+            check_known(ids, self._may_be, f'{self._path}:{line}: {column}', 'activity')
 
 
 def in_words(

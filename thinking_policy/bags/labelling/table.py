@@ -150,14 +150,18 @@ def joined_tables(tables: Sequence[LabelTable]) -> LabelTable:
     )
 
 
-def read_labels(path: Path) -> LabelTable:
+def read_labels(path: Path, known: Sequence[str] | None = None) -> LabelTable:
     """Read a table, .csv or .parquet.
 
+    Args:
+        path: The table.
+        known: Ids of activities that may occur; None: any.
+
     Raises:
-        LabelError: Not readable, a missing column, a wrong cell or a situation that has two rows;
-            the message names file and line.
+        LabelError: Not readable, a missing column, a wrong cell, an activity that is not known or
+            a situation that has two rows; the message names file and line.
     """
-    answers = cells.Answers(path)
+    answers = cells.Answers(path, known)
     bags, episodes, lines = _Names(), _Names(), array.array('q')
     stamps, answered = array.array('q'), array.array('q')
     for block in read_blocks(path):
