@@ -15,7 +15,9 @@ import pytest
 
 ROOMS_OF_EXTRA = {
     'bags': ('bags',),
-    'parquet': ('bags',),
+    'parquet': ('bags', 'experience'),
+    'fleet': ('experience',),
+    'server': ('server',),
     'train': ('training',),
     'plots': ('bags', 'training'),
     'experiments': ('experiments',),

@@ -67,6 +67,24 @@ COMMANDS = {
     'distil': Entry(
         'thinking_policy.cli.distil', 'Make a small policy that says what a large one says.'
     ),
+    'serve': Entry(
+        'thinking_policy.cli.serve', 'Run the server: experiences come in, policies go out.'
+    ),
+    'token': Entry(
+        'thinking_policy.cli.token',
+        'Make, list and revoke tokens of the server.',
+        'thinking-policy token new --tenant lab',
+    ),
+    'registry': Entry(
+        'thinking_policy.cli.registry',
+        'Publish policies, go back, see what robots run.',
+        'thinking-policy registry publish policy.onnx',
+    ),
+    'experience': Entry(
+        'thinking_policy.cli.experience',
+        'Look at experiences, export and import them, make them of bags.',
+        'thinking-policy experience list --since 2h',
+    ),
     'doctor': Entry('thinking_policy.cli.doctor', 'Check this machine; findings with remedies.'),
 }
 

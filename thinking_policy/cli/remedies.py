@@ -11,9 +11,14 @@ EXTRA_OF = {
     'mcap': 'bags',
     'zstandard': 'bags',
     'lz4': 'bags',
-    'pydantic': 'bags',
     'jinja2': 'bags',
     'pyarrow': 'parquet',
+    'httpx': 'fleet',
+    'tenacity': 'fleet',
+    'fastapi': 'server',
+    'starlette': 'server',
+    'uvicorn': 'server',
+    'prometheus_client': 'server',
     'torch': 'train',
     'onnx': 'train',
     'matplotlib': 'plots',
@@ -22,7 +27,11 @@ EXTRA_OF = {
 }
 
 # Where a package to install is called otherwise than the module to import.
-DISTRIBUTION_OF = {'faiss': 'faiss-cpu', 'sklearn': 'scikit-learn'}
+DISTRIBUTION_OF = {
+    'faiss': 'faiss-cpu',
+    'sklearn': 'scikit-learn',
+    'prometheus_client': 'prometheus-client',
+}
 
 ROS_REMEDY = (
     'on a machine with ROS 2: source /opt/ros/<distro>/setup.bash and install/setup.bash; '
