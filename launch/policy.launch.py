@@ -1,6 +1,6 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
-"""Starts the policy node: ros2 launch thinking_policy policy.launch.py
+"""Starts policy node and experience node: ros2 launch thinking_policy policy.launch.py
 
 Show the arguments with: ros2 launch thinking_policy policy.launch.py --show-args
 """
@@ -27,14 +27,27 @@ ARGUMENTS = (
         description='policy file (.onnx); empty: as params_file says, else the bundled one',
     ),
     DeclareLaunchArgument(
+        'experience',
+        default_value='true',
+        choices=['true', 'false'],
+        description='whether experiences are recorded and kept, by the node thinking_experience',
+    ),
+    DeclareLaunchArgument(
+        'experience_file',
+        default_value=str(CONFIG / 'experience.yaml'),
+        description="ROS parameter file of thinking_experience: what is recorded, the file's "
+        'size, the server; params_file may hold such a section too, which counts more',
+    ),
+    DeclareLaunchArgument(
         'namespace',
         default_value='',
-        description='namespace of the node and of its relative topics, such as robot1',
+        description='namespace of the nodes and of their relative topics, such as robot1',
     ),
     DeclareLaunchArgument(
         'robot_id',
         default_value='',
-        description='name of this robot in episodes and diagnostics; empty: as params_file says',
+        description='name of this robot in episodes, records and diagnostics; empty: as the '
+        'parameter files say',
     ),
     DeclareLaunchArgument(
         'use_sim_time',
@@ -46,41 +59,51 @@ ARGUMENTS = (
         'log_level',
         default_value='info',
         choices=['debug', 'info', 'warn', 'error', 'fatal'],
-        description='severity from which the node logs',
+        description='severity from which the nodes log',
     ),
 )
 
 
-def policy_node(context):
-    """Return the node; arguments that are empty leave the parameter file's values alone."""
-    given = {
-        name: LaunchConfiguration(name).perform(context)
-        for name in ('params_file', 'policy', 'namespace', 'robot_id', 'use_sim_time', 'log_level')
-    }
-    # launch_ros only warns, and the robot would think with the default signals.
-    if not Path(given['params_file']).is_file():
-        raise FileNotFoundError(f'params_file: {given["params_file"]}: no such file')
-    overrides = {'use_sim_time': given['use_sim_time'] == 'true'}
-    if given['policy']:
-        overrides['policy_path'] = given['policy']
+def nodes(context):
+    """Return the nodes; arguments that are empty leave the parameter files' values alone."""
+    given = {a.name: LaunchConfiguration(a.name).perform(context) for a in ARGUMENTS}
+    shared = {'use_sim_time': given['use_sim_time'] == 'true'}
     if given['robot_id']:
-        overrides['robot_id'] = given['robot_id']
-    return [
-        # It configures and activates itself (parameter autostart): launch has no way to do so on
-        # every ROS release, and a lifecycle manager may take over instead.
-        Node(
-            package='thinking_policy',
-            executable='policy_node',
-            name='thinking_policy',
-            namespace=given['namespace'],
-            parameters=[given['params_file'], overrides],
-            arguments=['--ros-args', '--log-level', given['log_level']],
-            output='screen',
-            emulate_tty=True,
+        shared['robot_id'] = given['robot_id']
+    policy = {'policy_path': given['policy']} if given['policy'] else {}
+    found = [
+        _node(
+            'policy_node', 'thinking_policy', [_file(given, 'params_file')], given, shared | policy
         )
     ]
+    if given['experience'] == 'true':
+        files = [_file(given, 'experience_file'), given['params_file']]
+        found.append(_node('experience_node', 'thinking_experience', files, given, shared))
+    return found
+
+
+def _file(given, name):
+    # launch_ros only warns, and the robot would think with the default signals.
+    if not Path(given[name]).is_file():
+        raise FileNotFoundError(f'{name}: {given[name]}: no such file')
+    return given[name]
+
+
+def _node(executable, name, files, given, overrides):
+    # It configures and activates itself (parameter autostart): launch has no way to do so on
+    # every ROS release, and a lifecycle manager may take over instead.
+    return Node(
+        package='thinking_policy',
+        executable=executable,
+        name=name,
+        namespace=given['namespace'],
+        parameters=[*files, overrides],
+        arguments=['--ros-args', '--log-level', given['log_level']],
+        output='screen',
+        emulate_tty=True,
+    )
 
 
 def generate_launch_description():
-    """Return the arguments and the node."""
-    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=policy_node)])
+    """Return the arguments and the nodes."""
+    return LaunchDescription([*ARGUMENTS, OpaqueFunction(function=nodes)])

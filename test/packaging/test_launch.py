@@ -19,7 +19,10 @@ pytest.importorskip('launch_ros', reason='the package launch_ros is not installe
 rclpy = pytest.importorskip('rclpy')
 
 PATIENCE_S = 30.0
-ARGUMENTS = ('params_file', 'policy', 'namespace', 'robot_id', 'use_sim_time', 'log_level')
+ARGUMENTS = (
+    'params_file', 'policy', 'experience', 'experience_file', 'namespace', 'robot_id',
+    'use_sim_time', 'log_level',
+)  # fmt: skip
 
 LAUNCH = """
 import sys

@@ -134,3 +134,32 @@ def start_robot(observer, start_node, params_file, namespace, tmp_path):
         return robot
 
     return start
+
+
+@pytest.fixture
+def start_experience(observer, start_node, namespace, tmp_path):
+    """Return a function that starts an experience node, quick, and hears it."""
+    from experience_robot import ExperienceRobot
+
+    def start(
+        *, active=True, name=namespace, database=None, arguments=(), environment=None, **parameters
+    ):
+        database = tmp_path / f'{name.strip("/")}.db' if database is None else database
+        values = {
+            'database_path': str(database),
+            'drain_period_s': 0.02,
+            'diagnostics_period_s': 0.1,
+            **parameters,
+        }
+        values['buffer'] = {'gather_s': 0.02, 'busy_s': 0.2, **parameters.get('buffer', {})}
+        values['recording'] = {'sample_s': 0.0, **parameters.get('recording', {})}
+        file = tmp_path / f'experience{next(_numbers)}.yaml'
+        file.write_text(yaml.safe_dump({'/**': {'ros__parameters': values}}))
+        ros_arguments = ['--params-file', str(file), '-r', f'__ns:={name or "/"}', *arguments]
+        process = start_node('experience_node', ros_arguments, tmp_path, environment)
+        robot = ExperienceRobot(observer, name, process, database)
+        if active:
+            robot.wait_until_heard()
+        return robot
+
+    return start

@@ -68,6 +68,11 @@ class NodeProcess:
         return self._path.read_text(errors='replace')
 
     @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    @property
     def running(self) -> bool:
         """Whether it has not ended."""
         return self._process.poll() is None

@@ -9,14 +9,9 @@ import math
 import pytest
 from diagnostic_msgs.msg import DiagnosticStatus
 
-from thinking_policy.ros.diagnostics import (
-    ClockFacts,
-    Finding,
-    StatusWriter,
-    clock_finding,
-    signal_finding,
-)
+from thinking_policy.ros.diagnostics import ClockFacts, clock_finding, signal_finding
 from thinking_policy.ros.receiver import TopicStatus
+from thinking_policy.ros.status_board import Finding, StatusWriter
 from thinking_policy.situation import Reading, SignalConfig, SignalState
 
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR

@@ -45,6 +45,18 @@ class Complaints:
             self._logger.error(line)
         self._logger.debug(''.join(traceback.format_exception(error)))
 
+    def guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
+        """Return the callback with its errors counted and said instead of raised."""
+        name = callback.__name__.strip('_')
+
+        def call() -> None:
+            try:
+                callback()
+            except Exception as error:
+                self.error(name, error)
+
+        return call
+
     def warn(self, subject: str, text: str) -> None:
         """Say a line, if none about this subject was said within the last minute."""
         for line in self._due(subject, text):

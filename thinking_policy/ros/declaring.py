@@ -41,22 +41,29 @@ def declare_options(node: Node, kind: type[Options]) -> Options:
         SituationError: A wrong type, or a value outside its range or words.
     """
     given = given_parameters(node)
-    options = options_from_mapping(kind, nested(given), node.get_fully_qualified_name())
+    options = options_from_mapping(kind, nested(given), f'{node.get_fully_qualified_name()}: ')
     declare_fields(node, '', options, read_only=True)
-    of_policy = situation_keys() | {field.name for field in dataclasses.fields(NodeOptions)}
     unknown = [
-        name
-        for name in given
-        if not node.has_parameter(name)
-        and name.partition('.')[0] not in (*of_policy, 'thresholds', 'qos_overrides')
+        name for name in given if not (node.has_parameter(name) or is_of_the_policy_node(name))
     ]
     for line in unknown_names(unknown, node.get_parameters_by_prefix('')):
         node.get_logger().warning(line)
     return options
 
 
+def is_of_the_policy_node(name: str) -> bool:
+    """Whether the policy node has such a parameter: one file may serve several nodes."""
+    of_policy = situation_keys() | {field.name for field in dataclasses.fields(NodeOptions)}
+    return name.partition('.')[0] in (*of_policy, 'thresholds', 'qos_overrides')
+
+
 def options_from_mapping(kind: type[Options], values: Mapping[str, Any], source: str) -> Options:
     """Return a dataclass from nested values; names that aren't in it are left alone.
+
+    Args:
+        kind: The dataclass.
+        values: By field name.
+        source: Begins the names in errors, such as `/robot1/node: group.`.
 
     Raises:
         SituationError: A wrong type, or a value outside its range or words.
@@ -65,7 +72,7 @@ def options_from_mapping(kind: type[Options], values: Mapping[str, Any], source:
     return kind(
         **{
             field.name: check_value(
-                f'{source}: {field.name}', values[field.name], hints[field.name], field.metadata
+                f'{source}{field.name}', values[field.name], hints[field.name], field.metadata
             )
             for field in dataclasses.fields(kind)
             if field.name in values

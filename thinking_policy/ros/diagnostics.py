@@ -24,15 +24,14 @@ stands still.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-from diagnostic_msgs.msg import DiagnosticStatus, KeyValue
 
 from thinking_policy.ros.live_calibration import CalibrationProgress, CalibrationState
 from thinking_policy.ros.receiver import TopicStatus
 from thinking_policy.ros.running_policy import RunningPolicy
+from thinking_policy.ros.status_board import ERROR, OK, WARN, Finding
 from thinking_policy.situation import (
     Counters,
     Reading,
@@ -42,15 +41,6 @@ from thinking_policy.situation import (
 )
 
 PREFIX = 'thinking_policy: '
-OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
-
-
-@dataclass(frozen=True)
-class Finding:
-    """How something stands: a level and a line for people."""
-
-    level: bytes
-    message: str
 
 
 @dataclass(frozen=True)
@@ -212,29 +202,6 @@ def clock_values(clock: ClockFacts, counters: Counters) -> dict[str, Any]:
         'episode': clock.episode,
         'episodes': sum(counters.episodes.values()),
     }
-
-
-class StatusWriter:
-    """Fills the same DiagnosticStatus messages over and over: publishing copies them."""
-
-    def __init__(self, prefix: str, hardware_id: str) -> None:
-        """Begin with none; names are `prefix` and the subject."""
-        self._prefix, self._hardware_id = prefix, hardware_id
-        self._made: dict[str, DiagnosticStatus] = {}
-
-    def write(self, subject: str, finding: Finding, values: Mapping[str, Any]) -> DiagnosticStatus:
-        """Return the status of a subject; floats are written with six digits."""
-        status = self._made.get(subject)
-        if status is None or len(status.values) != len(values):
-            status = self._made[subject] = DiagnosticStatus(
-                name=self._prefix + subject,
-                hardware_id=self._hardware_id,
-                values=[KeyValue(key=key) for key in values],
-            )
-        status.level, status.message = finding.level, finding.message
-        for pair, value in zip(status.values, values.values(), strict=True):
-            pair.value = f'{value:.6g}' if type(value) is float else str(value)
-        return status
 
 
 def _calibrated(config: SituationConfig) -> int:

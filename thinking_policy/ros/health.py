@@ -4,27 +4,23 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
 
 from thinking_policy.ros import diagnostics
 from thinking_policy.ros.complaints import Complaints
-from thinking_policy.ros.conversions import time_message
-from thinking_policy.ros.diagnostics import OK, ClockFacts, Finding, StatusWriter
+from thinking_policy.ros.diagnostics import ClockFacts
 from thinking_policy.ros.live_calibration import LiveCalibration
-from thinking_policy.ros.middleware_events import SILENT_PUBLISHER
 from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.recalled_file import RecalledFile
 from thinking_policy.ros.receiver import Receiver
 from thinking_policy.ros.running_policy import RunningPolicy
+from thinking_policy.ros.status_board import OK, Finding, StatusBoard
 from thinking_policy.situation import Situation, SituationTracker
 
-_NUMBER = re.compile(r'\d+(?:\.\d+)?')
 GRAPH_PERIOD_S = 5.0  # asking the graph for all topics is not for every period
 
 
@@ -61,19 +57,13 @@ class Health:
         self._moved_ns = -1
         self._asked_graph = -GRAPH_PERIOD_S
         self._elsewhere: dict[str, str] = {}
-        self._kinds: dict[str, str] = {}
         self._lost: dict[str, int] = {}
         self._errors = complaints.errors
         self._latest: Situation | None = None
         self._active: Any = None
         self._novelty = 0.0
-        namespace = node.get_namespace()
-        self._writer = StatusWriter(
-            diagnostics.PREFIX + ('' if namespace == '/' else f'{namespace} '),
-            parameters.options.robot_id or namespace.strip('/'),
-        )
-        self._publisher = node.create_publisher(
-            DiagnosticArray, '/diagnostics', 10, event_callbacks=SILENT_PUBLISHER
+        self._board = StatusBoard(
+            node, diagnostics.PREFIX, parameters.options.robot_id, complaints
         )
 
     def now(self) -> float:
@@ -90,40 +80,34 @@ class Health:
         for line in self._receiver.poll(now):
             self._node.get_logger().warning(line)
         clock = self._clock_facts(now)
-        statuses = self._signals(now, clock)
-        statuses.append(self._policy(policy))
+        self._write_signals(now, clock)
+        self._write_policy(policy)
         progress = self._calibration.progress
-        statuses.append(
-            self._status(
-                'calibration',
-                diagnostics.calibration_finding(progress, self._parameters.situation),
-                diagnostics.calibration_values(progress, self._parameters.situation),
-            )
+        self._board.write(
+            'calibration',
+            diagnostics.calibration_finding(progress, self._parameters.situation),
+            diagnostics.calibration_values(progress, self._parameters.situation),
         )
-        statuses.append(
-            self._status(
-                'clock',
-                diagnostics.clock_finding(clock),
-                diagnostics.clock_values(clock, self._tracker.counters),
-            )
+        self._board.write(
+            'clock',
+            diagnostics.clock_finding(clock),
+            diagnostics.clock_values(clock, self._tracker.counters),
         )
-        self._publish(statuses, clock.now_ns)
+        self._board.publish(clock.now_ns)
 
     def close(self) -> None:
         """Say that the node is inactive and end."""
-        self._publish(
-            [self._writer.write('policy', Finding(OK, 'inactive'), {})],
-            self._node.get_clock().now().nanoseconds,
-        )
-        self._node.destroy_publisher(self._publisher)
+        self._board.write('policy', Finding(OK, 'inactive'), {})
+        self._board.publish(self._node.get_clock().now().nanoseconds)
+        self._board.close()
 
-    def _signals(self, now: float, clock: ClockFacts) -> list[DiagnosticStatus]:
+    def _write_signals(self, now: float, clock: ClockFacts) -> None:
         config, topics = self._parameters.situation, self._receiver.topics
         readings = {} if self._latest is None else {r.name: r for r in self._latest.readings}
         waited_s = now - self._began if clock.now_ns else 0.0
         grace_s = self._parameters.options.grace_period_s
         self._look_around(now, waited_s > grace_s)
-        statuses, newly_lost = [], {}
+        newly_lost = {}
         for name, topic in topics.items():
             newly_lost[name] = topic.lost - self._lost.get(name, 0)
             self._lost[name] = topic.lost
@@ -139,16 +123,13 @@ class Health:
                 elsewhere=self._elsewhere.get(signal.topic, ''),
                 newly_lost=newly_lost.get(signal.topic, 0),
             )
-            statuses.append(
-                self._status(
-                    f'signal {signal.name}',
-                    finding,
-                    diagnostics.signal_values(signal, reading, topic, self._tracker.counters),
-                )
+            self._board.write(
+                f'signal {signal.name}',
+                finding,
+                diagnostics.signal_values(signal, reading, topic, self._tracker.counters),
             )
-        return statuses
 
-    def _policy(self, policy: RunningPolicy) -> DiagnosticStatus:
+    def _write_policy(self, policy: RunningPolicy) -> None:
         errors, self._errors = self._complaints.errors - self._errors, self._complaints.errors
         p50, p99 = policy.times_ms()
         active = (
@@ -159,7 +140,7 @@ class Health:
             ]
         )
         counters, file = self._tracker.counters, self._recalled
-        return self._status(
+        self._board.write(
             'policy',
             diagnostics.policy_finding(policy, active, errors, self._complaints.last_error),
             {
@@ -231,18 +212,3 @@ class Health:
                 )
             else:
                 self._elsewhere.pop(topic.topic, None)
-
-    def _status(self, subject: str, finding: Finding, values: dict[str, Any]) -> DiagnosticStatus:
-        """Return the status message; say it in the log when it is of another kind than before."""
-        kind = '' if finding.level == OK else _NUMBER.sub('#', finding.message)
-        before, self._kinds[subject] = self._kinds.get(subject, ''), kind
-        if kind and kind != before:
-            self._complaints.warn(f'{subject}: {kind}', f'{subject}: {finding.message}')
-        elif before and not kind:
-            self._complaints.inform(f'{subject}: ok', f'{subject}: ok again')
-        return self._writer.write(subject, finding, values)
-
-    def _publish(self, statuses: list[DiagnosticStatus], now_ns: int) -> None:
-        message = DiagnosticArray(status=statuses)
-        message.header.stamp = time_message(now_ns)
-        self._publisher.publish(message)

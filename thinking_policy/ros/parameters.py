@@ -120,7 +120,7 @@ class NodeParameters:
         situation = configuration_from_mapping(
             {key: value for key, value in tree.items() if key in keys}, self._source
         )
-        return situation, options_from_mapping(NodeOptions, tree, self._source)
+        return situation, options_from_mapping(NodeOptions, tree, f'{self._source}: ')
 
     def _declare_all(self) -> None:
         node, situation = self._node, self.situation

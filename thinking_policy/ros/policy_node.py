@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lifecycle_msgs.srv import ChangeState
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import SetBool, Trigger
 
@@ -24,6 +23,7 @@ from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.running_policy import RunningPolicy
 from thinking_policy.ros.spinning import run_node
 from thinking_policy.ros.thinking_loop import ThinkingLoop
+from thinking_policy.ros.transitions import answer_impossible_transitions
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation.robot_file import NODE_NAME
 
@@ -57,7 +57,7 @@ class PolicyNode(LifecycleNode):
         self._keeper = CalibrationKeeper(self, self._parameters_of_ours)
         self.create_service(Trigger, '~/reload_policy', self._reload_policy)
         self.create_service(SetBool, '~/calibrate', self._calibrate)
-        self._answer_impossible_transitions()
+        answer_impossible_transitions(self)
 
     def start(self) -> None:
         """Configure and activate, if the node shall do that itself."""
@@ -136,24 +136,6 @@ class PolicyNode(LifecycleNode):
         """After an error in a transition: back to unconfigured."""
         self.close()
         return _SUCCESS
-
-    def _answer_impossible_transitions(self) -> None:
-        """Refuse a transition that the state doesn't have; rclpy raises and never answers."""
-        service = next(s for s in self.services if s.srv_type is ChangeState)
-        change_state = service.callback
-
-        def answer(
-            request: ChangeState.Request, response: ChangeState.Response
-        ) -> ChangeState.Response:
-            try:
-                return change_state(request, response)
-            except RuntimeError:  # rclpy.RCLError, which has no public name
-                wanted = request.transition.label or f'number {request.transition.id}'
-                self.get_logger().warning(f'refused: no transition {wanted} from this state')
-                response.success = False
-                return response
-
-        service.callback = answer
 
     def _refuse(self, what: str, error: Exception) -> TransitionCallbackReturn:
         if isinstance(error, ThinkingPolicyError):

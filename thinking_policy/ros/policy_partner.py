@@ -6,8 +6,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
 
 from lifecycle_msgs.msg import State
 from lifecycle_msgs.srv import GetState
@@ -19,14 +17,13 @@ from thinking_policy.msg import Situation
 from thinking_policy.ros import qos
 from thinking_policy.ros.conversions import stamp_ns
 from thinking_policy.ros.parameters import nested
+from thinking_policy.ros.service_calls import POLL_S, ServiceCalls
 from thinking_policy.situation import (
     SituationConfig,
     configuration_from_mapping,
     situation_keys,
 )
 from thinking_policy.situation.robot_file import NODE_NAME
-
-POLL_S = 0.05
 
 
 class PolicyPartner:
@@ -42,7 +39,8 @@ class PolicyPartner:
             node: The player.
             stopping: Ends every wait.
         """
-        self._node, self._stopping = node, stopping
+        self._node, self._calls = node, ServiceCalls(stopping)
+        self.wait_for = self._calls.wait_for
         self._list = node.create_client(ListParameters, f'{NODE_NAME}/list_parameters')
         self._get = node.create_client(GetParameters, f'{NODE_NAME}/get_parameters')
         self._state = node.create_client(GetState, f'{NODE_NAME}/get_state')
@@ -60,13 +58,13 @@ class PolicyPartner:
             SituationError: It answers with something else.
         """
         deadline = time.monotonic() + timeout_s
-        listed = self._call(self._list, ListParameters.Request(), deadline)
+        listed = self._calls.call(self._list, ListParameters.Request(), deadline)
         if listed is None:
             return None
         names = [
             name for name in listed.result.names if name.partition('.')[0] in situation_keys()
         ]
-        got = self._call(self._get, GetParameters.Request(names=names), deadline)
+        got = self._calls.call(self._get, GetParameters.Request(names=names), deadline)
         if got is None:
             return None
         values = {
@@ -80,7 +78,7 @@ class PolicyPartner:
         deadline = time.monotonic() + timeout_s
 
         def active() -> bool:
-            answer = self._call(self._state, GetState.Request(), deadline)
+            answer = self._calls.call(self._state, GetState.Request(), deadline)
             return answer is not None and answer.current_state.id == State.PRIMARY_STATE_ACTIVE
 
         return self.wait_for(active, timeout_s)
@@ -89,33 +87,12 @@ class PolicyPartner:
         """Wait for the situation of the tick that ends at `end_ns`."""
         deadline = time.monotonic() + timeout_s
         with self._ticked:
-            while self._tick_end_ns != end_ns and not self._stopping.is_set():
+            while self._tick_end_ns != end_ns and not self._calls.stopping.is_set():
                 left = deadline - time.monotonic()
                 if left <= 0:
                     return False
                 self._ticked.wait(min(left, POLL_S * 4))
             return self._tick_end_ns == end_ns
-
-    def wait_for(self, condition: Callable[[], bool], timeout_s: float) -> bool:
-        """Wait until a condition holds and return whether it does."""
-        deadline = time.monotonic() + timeout_s
-        while not condition():
-            if time.monotonic() > deadline or self._stopping.wait(POLL_S):
-                return False
-        return True
-
-    def _call(self, client: Any, request: Any, deadline: float) -> Any:
-        """Call a service; None where it doesn't answer in time."""
-        if not self.wait_for(client.service_is_ready, deadline - time.monotonic()):
-            return None
-        answered = threading.Event()
-        future = client.call_async(request)
-        future.add_done_callback(lambda _: answered.set())
-        while not answered.wait(POLL_S):
-            if time.monotonic() > deadline or self._stopping.is_set():
-                client.remove_pending_request(future)
-                return None
-        return future.result()
 
     def _hear(self, message: Situation) -> None:
         with self._ticked:

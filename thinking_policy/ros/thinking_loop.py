@@ -228,24 +228,12 @@ class ThinkingLoop:
     def _soon(self) -> None:
         executor = self._node.executor
         if executor is not None:
-            executor.create_task(self._guarded(self._tick))
+            executor.create_task(self._complaints.guarded(self._tick))
 
     def _timer(self, period_s: float, callback: Callable[[], None], clock: Clock) -> Timer:
-        timer = self._node.create_timer(period_s, self._guarded(callback), clock=clock)
+        timer = self._node.create_timer(period_s, self._complaints.guarded(callback), clock=clock)
         self._timers.append(timer)
         return timer
-
-    def _guarded(self, callback: Callable[[], None]) -> Callable[[], None]:
-        """Return the callback with its errors counted and said instead of raised."""
-        name = callback.__name__.strip('_')
-
-        def call() -> None:
-            try:
-                callback()
-            except Exception as error:
-                self._complaints.error(name, error)
-
-        return call
 
     def _make_receiver(self) -> Receiver:
         config, options = self._parameters.situation, self._parameters.options
