@@ -247,6 +247,12 @@ def test_names_that_no_node_reads_are_said_with_the_closest(folder, replay):
     assert f'odd.yaml: {said}' in out
     _, findings = check_configuration(str(folder / 'odd.yaml'), '')
     assert (findings[-1].status, findings[-1].found) == (NOTE, said)
+    # difflib alone would say 'thresholds'.
+    (folder / 'odd.yaml').write_text(ROBOT % 'hold_s: 3.0')
+    assert (
+        "unknown parameter 'hold_s' is ignored; did you mean 'minimum_hold_s'?"
+        in (replay(robot='odd.yaml')[1])
+    )
 
 
 @pytest.fixture(scope='module')

@@ -219,4 +219,14 @@ def test_what_cannot_be_learned_from_is_said(words, expected, say, folder, tmp_p
 def test_the_bundled_policy_is_found_by_its_name(say, folder):
     code, _, err = say('evaluate', 'bundled', folder / 'bags', *given(folder))
     assert code == 2
-    assert 'policy.onnx: tick period in seconds: made for 0.5, found 1.0' in err  # another robot
+    assert "policy.onnx: signals: made for ['temperature', " in err  # of another robot
+
+
+def test_names_that_nothing_reads_in_the_robot_file_are_said(say, folder, tmp_path):
+    robot = tmp_path / 'odd.yaml'
+    robot.write_text(ROBOT + '    hold_s: 1.0\n')
+    words = ('label', folder / 'bags/run0', '--config', robot, '--rules', folder / 'rules.yaml')
+    code, out, _ = say(*words, '-o', tmp_path / 'labels.csv')
+    assert code == 0
+    said = "odd.yaml: unknown parameter 'hold_s' is ignored; did you mean 'minimum_hold_s'?"
+    assert f'noticed in the robot file:\n  {said}' in out

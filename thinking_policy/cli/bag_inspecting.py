@@ -17,7 +17,7 @@ from thinking_policy.bags.record_order import StepsBack, steps_back
 from thinking_policy.bags.times import TopicTimes, topic_times
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.progress import showing_progress
-from thinking_policy.cli.tables import columns
+from thinking_policy.cli.tables import columns, counted
 from thinking_policy.situation import SituationConfig
 
 
@@ -176,8 +176,7 @@ def table(found: Inspection, config: str) -> Iterator[str]:
     yield ''
     total = sum(bag.messages for bag in found.bags)
     broken = f', {len(found.broken)} cannot be read' if found.broken else ''
-    bags = f'{len(found.bags)} bag{"" if len(found.bags) == 1 else "s"}'
-    yield f'{bags} with {total:,} messages{broken}'
+    yield f'{counted(len(found.bags), "bag")} with {counted(total, "message")}{broken}'
     noticed: dict[str, list[str]] = {}
     for bag in found.bags:
         for what in bag.problems:

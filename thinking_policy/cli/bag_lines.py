@@ -15,7 +15,7 @@ from thinking_policy.bags.from_csv import CsvReport
 from thinking_policy.bags.info import SignalInfo
 from thinking_policy.bags.record_order import StepsBack
 from thinking_policy.bags.times import GAP_FACTOR, TopicTimes
-from thinking_policy.cli.tables import columns
+from thinking_policy.cli.tables import columns, counted
 from thinking_policy.situation import TopicCounts
 
 # Counts of a topic that say what was left out, with the words for them.
@@ -65,10 +65,9 @@ def overview(bag: Contents) -> Iterator[str]:
     """Yield what is in a bag, a line per topic."""
     name = bag.name
     span = bag.end_ns - bag.start_ns
-    topics = f'{len(bag.topics)} topic{"" if len(bag.topics) == 1 else "s"}'
     yield (
-        f'{name}: {" and ".join(bag.formats)}, {bag.messages:,} messages on {topics}'
-        + (f', {span / 1e9:,.1f} s' if bag.messages else '')
+        f'{name}: {" and ".join(bag.formats)}, {counted(bag.messages, "message")} on '
+        f'{counted(len(bag.topics), "topic")}' + (f', {span / 1e9:,.1f} s' if bag.messages else '')
     )
     if bag.messages:
         yield f'recorded {moment(bag.start_ns)} to {moment(bag.end_ns)}'
@@ -162,8 +161,8 @@ def not_taken(replay: Replay) -> Iterator[str]:
 def converted(path: Path, report: CsvReport) -> Iterator[str]:
     """Yield what became of a table."""
     yield (
-        f'{path}: {report.messages.total():,} messages on {len(report.messages)} topics '
-        f'from {report.rows:,} rows'
+        f'{path}: {counted(report.messages.total(), "message")} on '
+        f'{counted(len(report.messages), "topic")} from {counted(report.rows, "row")}'
     )
     yield from columns(
         [(f'  {topic}', f'{count:,}') for topic, count in report.messages.items()], right=(1,)

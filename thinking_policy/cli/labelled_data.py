@@ -18,7 +18,7 @@ from thinking_policy.bags.locating import bag_name, bags_in, named_bags
 from thinking_policy.cli import bag_lines
 from thinking_policy.cli.bag_inspecting import nothing_readable, without_path
 from thinking_policy.cli.progress import showing_progress
-from thinking_policy.cli.robot_sections import configuration_of
+from thinking_policy.cli.robot_sections import configuration_of, sections_for, unread_names
 from thinking_policy.situation import SituationConfig
 from thinking_policy.training.stored_arrays import read
 
@@ -36,6 +36,7 @@ class Sources:
         config: What the robot perceives; None: the files say it.
         namespace: The robot's, in the bags.
         clock: Whose time the ticks follow.
+        remarks: What was odd about the robot file.
         broken: By name, why it could not be read; grows while they are.
         noticed: What was odd or left out, with the names of the recordings; grows too.
     """
@@ -45,6 +46,7 @@ class Sources:
     config: SituationConfig | None = None
     namespace: str = ''
     clock: str = 'auto'
+    remarks: tuple[str, ...] = ()
     broken: dict[str, str] = field(default_factory=dict)
     noticed: dict[str, list[str]] = field(default_factory=dict)
 
@@ -84,7 +86,11 @@ class Sources:
             raise nothing_readable(self.broken)
 
     def failures(self) -> Iterator[str]:
-        """Yield what was odd about the recordings, and what could not be read."""
+        """Yield what was odd about robot file and recordings, and what could not be read."""
+        if self.remarks:
+            yield ''
+            yield 'noticed in the robot file:'
+            yield from (f'  {line}' for line in self.remarks)
         if self.noticed:
             yield ''
             yield 'noticed in the bags:'
@@ -192,8 +198,13 @@ def find_sources(data: Sequence[Path], config: Path | str, namespace: str, clock
         return _exported(exported)
     if not config:
         raise ThinkingPolicyError('--config is missing: which signals do the bags hold?')
-    configuration = configuration_of(Path(config), namespace)
-    return Sources(named_bags(data), configuration.names, configuration, namespace, clock)
+    file = Path(config)
+    configuration = configuration_of(file, namespace)
+    remarks = tuple(
+        f'{file.name}: {line}' for line in unread_names(file, sections_for(file, namespace))
+    )
+    bags = named_bags(data)
+    return Sources(bags, configuration.names, configuration, namespace, clock, remarks)
 
 
 def is_exported(path: Path) -> bool:

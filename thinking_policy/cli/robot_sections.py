@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from thinking_policy import ThinkingPolicyError
@@ -65,10 +66,16 @@ def unread_names(path: Path, section: str | None) -> list[str]:
         *_BESIDE,
     }
     return [
-        f'unknown parameter {name!r} is ignored{did_you_mean(name, sorted(known))}'
+        f'unknown parameter {name!r} is ignored{_closest(name, sorted(known))}'
         for name in sorted(load_parameters(path, section))
         if name not in known
     ]
+
+
+def _closest(name: str, known: Sequence[str]) -> str:
+    """Return which parameter may be meant; one that the name is an end of comes first."""
+    longer = [one for one in known if one.endswith(f'_{name}')]
+    return did_you_mean(name, known) if len(longer) != 1 else f'; did you mean {longer[0]!r}?'
 
 
 def _namespaces(path: Path) -> list[str]:

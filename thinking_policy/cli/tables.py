@@ -23,5 +23,10 @@ def columns(rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> Iterato
         yield '  '.join(cells).rstrip()
 
 
+def counted(number: int, what: str) -> str:
+    """Return a number and what it counts: 1 message, 2,000 messages."""
+    return f'{number:,} {what}{"" if number == 1 else "s"}'
+
+
 def _short(cell: str) -> str:
     return cell if len(cell) <= _WIDEST else f'{cell[: _WIDEST - 3]}...'

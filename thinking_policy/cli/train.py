@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from thinking_policy.cli.learning_data import LearningData
     from thinking_policy.training.evaluation import Evaluation
     from thinking_policy.training.learning_set import LearningSet
+    from thinking_policy.training.train import Parts
 
 EXAMPLES = """\b
 Examples:
@@ -151,7 +152,7 @@ def train(
 
 def _parts(
     learning: LearningSet, data: LearningData, validation: float, test: float, seed: int
-) -> tuple[LearningSet, ...]:
+) -> Parts:
     """Set episodes aside; where they are too few since labels are missing, say that."""
     from thinking_policy.training.errors import LearningError
     from thinking_policy.training.train import split
