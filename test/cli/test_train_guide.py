@@ -53,9 +53,9 @@ def test_the_guide_runs_from_tables_to_a_policy_that_the_robot_loads(
     common = ('--config', str(outcomes), '--rules', 'skab_outcomes')
     for words in (
         ('bag', 'from-csv', '0.csv', '1.csv', '2.csv', '--map', 'skab', '-o', 'train'),
-        ('bag', 'from-csv', '3.csv', '--map', 'skab', '-o', 'test/3'),
+        ('bag', 'from-csv', '3.csv', '--map', 'skab', '-o', 'bags_test/3'),
         ('label', 'train', *common, '-o', 'train.csv'),
-        ('label', 'test', *common, '-o', 'test.csv'),
+        ('label', 'bags_test', *common, '-o', 'test.csv'),
         ('train', 'train', '--config', 'skab', '--labels', 'train.csv', '--robot', 'pump',
          '--steps', '100', '-o', 'policy.onnx'),
     ):  # fmt: skip
@@ -67,9 +67,12 @@ def test_the_guide_runs_from_tables_to_a_policy_that_the_robot_loads(
     assert [activity.id for activity in runtime.manifest.activities] == ['hazard', 'cause']
     capsys.readouterr()
     given = ('--config', 'skab', '--labels', 'test.csv', '--json')
-    assert main(['evaluate', 'policy.onnx', 'test', *given]) == 0
+    assert main(['evaluate', 'policy.onnx', 'bags_test', *given]) == 0
     assert json.loads(capsys.readouterr().out)['overall']['f1'] > 0.9
-    assert main(['bag', 'replay-policy', 'policy.onnx', 'test', '--config', 'skab', '--json']) == 0
+    assert (
+        main(['bag', 'replay-policy', 'policy.onnx', 'bags_test', '--config', 'skab', '--json'])
+        == 0
+    )
     (span,) = json.loads(capsys.readouterr().out)['spans']['hazard']
     begins = 60 + 1_583_316_000  # 2020-03-04 10:00:00
     assert begins <= span['start_ns'] // 10**9 <= begins + 10
