@@ -9,8 +9,9 @@ import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from pydantic_core import from_json
+from pydantic import TypeAdapter
 
 from thinking_policy.experience.entry import Entry, Line, entry_of
 from thinking_policy.experience.errors import ExperienceError
@@ -175,6 +176,9 @@ def _entry(line: bytes, number: int, robot: str | None) -> Entry | Rejection:
     return entry
 
 
+_ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)  # deep nesting is an error to it, not a crash
+
+
 def _rejection(line: bytes, number: int, reason: str) -> Rejection:
     """Return why a line is no record, with whatever names it."""
     rejection = Rejection(
@@ -185,7 +189,7 @@ def _rejection(line: bytes, number: int, reason: str) -> Rejection:
         reason=reason[:_LONGEST_REASON],
     )
     try:
-        fields = from_json(line, allow_inf_nan=False)
+        fields = _ANYTHING.validate_json(line)
     except ValueError:
         return rejection
     if not isinstance(fields, dict):
