@@ -148,6 +148,21 @@ def test_a_limit_makes_batches_smaller_and_only_what_alone_exceeds_it_is_quarant
     assert len(server.lines()) == 29
 
 
+def test_a_limit_that_the_server_names_is_used_up(scripted, uplink, put):
+    line = len(to_line(make_experience(11))) + 1
+    limit = 20 * line + 30
+
+    def answer(request):
+        if sum(len(one) + 1 for one in request.lines) > limit:
+            return problem(413, 'too_large', 'too large', X_Limit_Bytes=str(limit))
+        return taken(request)
+
+    server = scripted(answer)
+    put(*[make_experience(number) for number in range(10, 40)])
+    assert drain(uplink(server.url, most_records=30)).sent == 30
+    assert [len(request.lines) for request in server.heard] == [30, 20, 10]
+
+
 def test_what_was_damaged_on_its_way_is_sent_again(scripted, uplink, put, standing, clock):
     said = iter([problem(400, 'digest_mismatch', 'changed'), problem(400, 'gzip', 'not gzip')])
     server = scripted(lambda request: next(said, None) or taken(request))
