@@ -133,3 +133,12 @@ def test_a_token_is_revoked_by_its_id_once(server):
         assert [(t.id, t.revoked_ns) for t in list_tokens(database)] == [(token.id, 2)]
         with pytest.raises(ServerError, match='no such token'):
             revoke_token(database, 'ffffffff', 2)
+
+
+@pytest.mark.parametrize('authorised', [True, False])
+def test_a_body_that_ought_to_be_small_is_not_received_beyond_that(server, authorised):
+    client = server.client(server.token() if authorised else None)
+    for body in (b'[' * 1_000_000, iter([b'{"robot": "' + b'x' * 100_000 + b'"}'])):
+        answer = client.post('/v1/robots/status', content=body)
+        assert (answer.status_code, answer.json()['error']) == (413, 'too_large')
+        assert answer.headers['X-Limit-Bytes'] == '65536'

@@ -17,7 +17,7 @@ from thinking_policy import __version__
 from thinking_policy.experience.record import Amendment, Experience
 from thinking_policy.server import experiences, policies, service
 from thinking_policy.server.api_page import api_page
-from thinking_policy.server.bodies import DrainBodies
+from thinking_policy.server.bodies import DrainBodies, SmallBodies
 from thinking_policy.server.metrics import CountRequests
 from thinking_policy.server.problems import add_handlers
 from thinking_policy.server.state import ServerState
@@ -53,6 +53,7 @@ def make_app(state: ServerState) -> FastAPI:
     for router in (experiences.router, policies.router, service.router):
         app.include_router(router)
     add_handlers(app)
+    app.add_middleware(SmallBodies, upload_path='/v1/experiences')
     app.add_middleware(DrainBodies)
     app.add_middleware(CountRequests, metrics=state.metrics)
     app.add_middleware(AnswerWhenStopped)

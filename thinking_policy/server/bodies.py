@@ -15,6 +15,8 @@ from thinking_policy.server.ingest import too_large
 from thinking_policy.server.problems import RefusedError
 from thinking_policy.server.state import ServerState
 
+SMALL_BYTES = 64 << 10
+SMALL_S = 30.0
 DRAINED_BYTES = 64 << 20
 DRAINED_S = 5.0
 
@@ -53,6 +55,57 @@ async def _receive(request: Request, state: ServerState, chunks: list[bytes]) ->
             raise too_large(state.options.limits)
         if state.held > state.options.held_bytes:
             raise RefusedError(503, 'busy', 'too many uploads at a time', {'Retry-After': '5'})
+
+
+class SmallBodies:
+    """Receives the bodies of all requests but uploads within small bounds, before anything else.
+
+    A JSON body would be read and parsed whole, however large, before the token is looked at.
+    """
+
+    def __init__(self, app: ASGIApp, upload_path: str) -> None:
+        self._app, self._upload_path = app, upload_path
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its body in hand, or refuse it."""
+        if scope['type'] != 'http' or scope['path'] == self._upload_path:
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await asyncio.wait_for(_small(receive), SMALL_S)
+        except (TimeoutError, asyncio.TimeoutError):
+            refusal = RefusedError(408, 'slow', f'the body took longer than {SMALL_S:g} s')
+            await refusal.response()(scope, receive, send)
+            return
+        except RefusedError as refusal:
+            await refusal.response()(scope, receive, send)
+            return
+        handed = False
+
+        async def receive_in_hand() -> Message:
+            nonlocal handed
+            if handed:
+                return await receive()
+            handed = True
+            return {'type': 'http.request', 'body': body, 'more_body': False}
+
+        await self._app(scope, receive_in_hand, send)
+
+
+async def _small(receive: Receive) -> bytes:
+    body, more = b'', True
+    while more:
+        message = await receive()
+        body += message.get('body', b'')
+        more = message.get('more_body', False)
+        if len(body) > SMALL_BYTES:
+            raise RefusedError(
+                413,
+                'too_large',
+                f'the body: more than {SMALL_BYTES:,} bytes',
+                {'X-Limit-Bytes': str(SMALL_BYTES)},
+            )
+    return body
 
 
 class DrainBodies:

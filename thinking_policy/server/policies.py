@@ -80,7 +80,7 @@ def policy(
     summary='Which policy a robot runs',
     status_code=204,
     response_class=Response,
-    responses=refused(400, 401, 403, 422, 429, 503),
+    responses=refused(400, 401, 403, 408, 413, 422, 429, 503),
 )
 def report(token: RobotToken, state: State, status: StatusReport) -> Response:
     """Keep what a robot says, in place of what it said before."""
