@@ -4,6 +4,8 @@
 import dataclasses
 import json
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -241,3 +243,34 @@ def test_an_id_is_uuid_version_7():
 
     one = uuid.UUID(time_ordered_id(1_766_000_000_123_456_789, bytes(range(10))))
     assert (one.version, one.variant) == (7, uuid.RFC_4122)
+
+
+@pytest.mark.parametrize(
+    ('inside', 'said'),
+    [
+        (
+            b','.join(b'"k%06d":1' % number for number in range(340_000)),
+            "expected at most 64 names in an object, found 340,001, such as 'kind'",
+        ),
+        (
+            b'"situation":{"events":[' + b','.join([b'{"a":1,"b":2,"c":3}'] * 190_000) + b']}',
+            "'events': expected at most 10,000 items, found 190,000",
+        ),
+    ],
+)
+def test_a_crowded_line_costs_little(inside, said):
+    line = b'{"kind":"experience",' + inside + b'}'
+    code = (
+        'import resource, sys\n'
+        'from thinking_policy.experience.record import from_line\n'
+        'line = sys.stdin.buffer.read()\n'
+        'before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n'
+        'try:\n    from_line(line)\nexcept Exception as error:\n    print(error)\n'
+        'print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)'
+    )
+    done = subprocess.run(
+        [sys.executable, '-c', code], input=line, capture_output=True, check=True, timeout=60
+    )
+    error, more_mb = done.stdout.decode().splitlines()
+    assert error == f'record: {said}'
+    assert int(more_mb) < 200

@@ -41,16 +41,21 @@ def checked(kind: type[Kind], source: str = 'record', /, **fields: Any) -> Kind:
         raise refusal(error, source) from error
 
 
-def refusal(error: ValidationError, source: str) -> ExperienceError:
-    """Return the first problem; before all others that it is of another schema."""
-    problems: list[Any] = error.errors(include_url=False)
+def refusal(error: ValidationError, source: str, *, show_input: bool = True) -> ExperienceError:
+    """Return the first problem; before all others that it is of another schema.
+
+    `show_input`: Whether to say what was found; each problem then brings a copy of all that it is
+    about, which may be large.
+    """
+    problems: list[Any] = error.errors(include_url=False, include_input=show_input)
     first = problems[0]
     for problem in problems:
         if problem['loc'] and problem['loc'][-1] == 'schema_version':
             first = problem
             break
     where = '.'.join(str(part) for part in first['loc'] if part not in ('experience', 'amendment'))
-    found = '' if first['type'] in ('missing', 'json_invalid') else f', found {_short(first)}'
+    silent = not show_input or first['type'] in ('missing', 'json_invalid')
+    found = '' if silent else f', found {_short(first)}'
     message = first['msg'].removeprefix('Value error, ')
     return ExperienceError(
         f'{source}: {where + ": " if where else ""}{message}{found}',

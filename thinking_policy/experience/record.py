@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import hashlib
+import json
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -19,6 +20,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from thinking_policy.experience.errors import ExperienceError
 from thinking_policy.experience.parts import Code, Name, Nanoseconds, Part, checked, refusal
 from thinking_policy.experience.stored_situation import (
+    MOST_EVENTS,
     StoredEvent,
     StoredReading,
     StoredSituation,
@@ -27,6 +29,9 @@ from thinking_policy.experience.stored_situation import (
 
 MAX_LINE = 4 << 20
 """Bytes of one record: a window of 1,000 samples of 200 signals, and texts."""
+
+_SMALL_LINE = 100_000  # bytes
+_MANY_NAMES, _MOST_NAMES = 5_000, 64  # in a line; in one object, of which none has 20
 
 Text = Annotated[str, Field(max_length=65_536)]
 Id = Annotated[
@@ -158,10 +163,38 @@ def from_line(line: bytes, source: str = 'record') -> Record:
         raise ExperienceError(
             f'{source}: expected at most {MAX_LINE:,} bytes, found {len(line):,}', 'too_large'
         )
+    if line.count(b'":') > _MANY_NAMES:
+        _refuse_crowded_objects(line, source)
     try:
         return _RECORD.validate_json(line, strict=True)
     except ValidationError as error:
-        raise refusal(error, source) from error
+        raise refusal(error, source, show_input=len(line) < _SMALL_LINE) from error
+
+
+def _refuse_crowded_objects(line: bytes, source: str) -> None:
+    """Refuse a line with far more names in an object, or items in a list, than a record has.
+
+    Pydantic makes an error of each unknown name, and each error keeps a copy of what it is about:
+    a line of 4 MB would cost seconds and a gigabyte.
+    """
+
+    def look(names: list[tuple[str, object]]) -> None:
+        if len(names) > _MOST_NAMES:
+            raise ExperienceError(
+                f'{source}: expected at most {_MOST_NAMES} names in an object, found '
+                f'{len(names):,}, such as {names[0][0]!r:.40}'
+            )
+        for name, value in names:
+            if isinstance(value, list) and len(value) > MOST_EVENTS:
+                raise ExperienceError(
+                    f'{source}: {name!r:.40}: expected at most {MOST_EVENTS:,} items, found '
+                    f'{len(value):,}'
+                )
+
+    try:
+        json.loads(line, object_pairs_hook=look)
+    except (ValueError, RecursionError):  # what else is wrong, pydantic says
+        return
 
 
 def digest(line: bytes) -> bytes:
