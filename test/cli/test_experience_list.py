@@ -56,6 +56,7 @@ def test_the_newest_come_first_with_what_they_are_about(experience, lived):
     (('--until', '2023-11-14T22:14:20+00:00'), [0]),
     (('--since', '2023-11-14', '--until', '2023-11-15', '--limit', '2'), [2, 1]),
     (('--since', '1h'), []),
+    (('--since', '99999999999999d', '--limit', '1'), [2]),
     (('--robot', 'walker', '--unlabelled'), []),
 ])  # fmt: skip
 def test_filters_leave_what_they_say(words, expected, experience, lived):
@@ -75,7 +76,10 @@ def test_what_is_not_shown_is_said(experience, lived):
 
 @pytest.mark.parametrize(('words', 'expected'), [
     (('--reason', 'whim'), '--reason: expected one of change, novelty, event, outcome, feedback'),
-    (('--since', 'soon'), '--since: expected a time such as 2026-05-01, 2026-05-01T08:30 or 2h'),
+    (('--since', 'soon'), '--since: expected a time from 1970 to 2261, such as 2026-05-01, 2026'),
+    (('--until', '9999-12-31'), '--until: expected a time from 1970 to 2261'),
+    (('--since', '0001-01-01'), '--since: expected a time from 1970 to 2261'),
+    (('--robot', '\udcff'), '--robot: expected UTF-8 text'),
     (('--tenant', 'lab'), "is a robot's file, which has no tenants; leave --tenant lab out"),
 ])  # fmt: skip
 def test_a_slip_is_said(words, expected, experience, lived):

@@ -1,6 +1,7 @@
 # Copyright 2026 The thinking_policy authors
 # SPDX-License-Identifier: Apache-2.0
 
+import contextlib
 import os
 import sqlite3
 import tempfile
@@ -13,6 +14,7 @@ from made_records import experience
 from thinking_policy.experience.buffer import BufferOptions, ExperienceBuffer
 from thinking_policy.experience.errors import ExperienceError
 from thinking_policy.experience.record import from_line
+from thinking_policy.experience.schema import open_database
 
 WITHIN_S = 15.0
 
@@ -175,6 +177,34 @@ def test_a_broken_file_is_set_aside_and_said(open_buffer, path):
     (said,) = buffer.status().set_aside
     assert said.startswith(f'{path.name}.corrupt-1766000000: file is not a database')
     assert buffer.status().problem == ''
+
+
+@pytest.mark.parametrize(
+    ('tables', 'expected'),
+    [
+        (('thing',), 'found an SQLite file of something else (tables thing)'),
+        (('record', 'token'), None),
+    ],
+)
+def test_a_file_of_somebody_else_is_left_alone(open_buffer, path, wait_until, tables, expected):
+    path.parent.mkdir()
+    if expected is None:  # what a server makes
+        opened = open_database(path).database
+        opened.execute('CREATE TABLE token (id TEXT)')
+        opened.conn.close()
+        expected = "expected a robot's file of experiences, found a server's database"
+    else:
+        with contextlib.closing(sqlite3.connect(path)) as other:
+            for name in tables:
+                other.execute(f'CREATE TABLE {name} (id TEXT)')
+    buffer = open_buffer()
+    receipt = buffer.put(experience(1))
+    wait_until(lambda: expected in buffer.status().problem)
+    assert not receipt.done()
+    with contextlib.closing(sqlite3.connect(path)) as other:
+        found = {name for (name,) in other.execute('SELECT name FROM sqlite_master')}
+    assert set(tables) <= found
+    assert 'record' not in found or not ticks(path)
 
 
 @pytest.mark.parametrize('what', ['deleted', 'replaced'])

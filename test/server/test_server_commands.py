@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from thinking_policy.cli import main
+from thinking_policy.experience.buffer import ExperienceBuffer
 from thinking_policy.policy import sign_file, write_key_pair
 from thinking_policy.server.database import ServerDatabase
 from thinking_policy.server.errors import ServerError
@@ -52,6 +53,16 @@ def test_a_token_is_shown_once(path, capsys):
 def test_only_the_owner_may_read_the_file(path):
     main(['token', 'new', '--tenant', 'lab'])
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+def test_a_robots_file_is_not_made_a_servers(tmp_path, capsys, experience):
+    path = tmp_path / 'robot.db'
+    with ExperienceBuffer(path) as buffer:
+        buffer.put(experience(0)).result(10)
+    for words in (['token', 'list'], ['registry', 'robots'], ['token', 'new', '--tenant', 'x']):
+        assert main([*words, '--db', str(path)]) == 2
+        assert "expected a server's database, found a robot's file" in capsys.readouterr().err
+    assert main(['experience', 'list', '--db', str(path)]) == 0
 
 
 def test_a_mistyped_path_makes_no_database(path, capsys):

@@ -150,6 +150,21 @@ def test_a_token_of_one_robot_takes_records_of_no_other(server, send, body, expe
     assert "'r1'" in rejected['reason']
 
 
+def test_an_amendment_says_nothing_of_another_robots_experience(
+    server, send, body, experience, amendment
+):
+    first, second = (server.client(server.token(robot=name)) for name in ('r1', 'r2'))
+    assert send(first, body(experience(0, robot='r1'))).json()['accepted'] == 1
+    lines = body(amendment(0, revision=5, robot='r2'), experience(1, robot='r2'))
+    found = send(second, lines).json()
+    assert found['accepted'] == 1
+    (rejected,) = found['rejected']
+    # No `robot`: to an uplink that would mean that its token is a wrong one.
+    assert (rejected['line'], rejected['code']) == (1, 'invalid')
+    assert rejected['reason'] == "robot: expected 'r1', whose experience it is, found 'r2'"
+    assert send(first, body(amendment(0, revision=6, robot='r1'))).json()['accepted'] == 1
+
+
 def test_a_line_beyond_the_limit_of_a_record_is_rejected_alone(
     server, robot, send, body, experience
 ):

@@ -22,8 +22,10 @@ from thinking_policy.cli.experience_options import (
     Since,
     Tenant,
     Until,
+    check_text,
     chosen,
     database_path,
+    printable,
     store_to_read,
 )
 from thinking_policy.cli.robot_files import find_configuration
@@ -96,7 +98,7 @@ def list_experiences(
             print(json.dumps(experience_lines.as_json(one, tenant)))
         return
     for line in experience_lines.table(found, total, tenant):
-        print(line)
+        print(printable(line))
 
 
 @app.command(epilog=SHOW_EXAMPLES)
@@ -122,6 +124,7 @@ def show(
     from thinking_policy.cli import experience_page
     from thinking_policy.experience import search
 
+    check_text('ID', one)
     file = find_configuration(config) if config else None
     with store_to_read(db, tenant) as store:
         found = search.find(store, search.whole_id(store, one))
@@ -133,7 +136,7 @@ def show(
         return
     scales = {} if file is None else experience_page.scales_of(file)
     for line in experience_page.page(found, scales, tenant):
-        print(line)
+        print(printable(line))
 
 
 @app.command(epilog=STATS_EXAMPLES)
@@ -149,7 +152,7 @@ def stats(db: Db = None, tenant: Tenant = '', as_json: AsJson = False) -> None:
         print(json.dumps(dataclasses.asdict(accounts)))
         return
     for line in experience_lines.accounts(accounts, database_path(db), tenant):
-        print(line)
+        print(printable(line))
 
 
 app.command('export', epilog=experience_moving.EXPORT_EXAMPLES)(experience_moving.export)

@@ -67,6 +67,7 @@ Until = Annotated[str | None, typer.Option(metavar='TIME', help='Before then.')]
 AsJson = Annotated[bool, typer.Option('--json', help='JSON instead.')]
 
 _AGO = re.compile(r'(\d+(?:\.\d+)?)\s*([smhdw])')
+_LONGEST_S = 9e9
 _UNITS_S = {'s': 1, 'm': 60, 'h': 3600, 'd': 86_400, 'w': 604_800}
 
 
@@ -141,6 +142,8 @@ def chosen(
     from thinking_policy.experience.record import Reason
     from thinking_policy.experience.search import Filters
 
+    for option, name in (('--robot', robot), ('--episode', episode), ('--activity', activity)):
+        check_text(option, name or '')
     reasons = [one.value for one in Reason]
     if reason is not None and reason not in reasons:
         raise ThinkingPolicyError(
@@ -158,6 +161,23 @@ def chosen(
     )
 
 
+def check_text(option: str, text: str) -> None:
+    """Refuse what the terminal sent and is no UTF-8.
+
+    Raises:
+        ThinkingPolicyError: It is none.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ThinkingPolicyError(f'{option}: expected UTF-8 text, found {text!r}') from error
+
+
+def printable(text: str) -> str:
+    """Return a line without what would act on the terminal: names may come from anywhere."""
+    return ''.join(c if c.isprintable() else '?' for c in text)
+
+
 def moment_given(option: str, text: str, now_ns: int) -> int:
     """Return a time in nanoseconds since 1970.
 
@@ -170,13 +190,15 @@ def moment_given(option: str, text: str, now_ns: int) -> int:
         ThinkingPolicyError: It is none of these.
     """
     if ago := _AGO.fullmatch(text.strip()):
-        return now_ns - round(float(ago[1]) * _UNITS_S[ago[2]] * 1e9)
+        return max(0, now_ns - round(min(float(ago[1]) * _UNITS_S[ago[2]], _LONGEST_S) * 1e9))
     try:
         when = datetime.fromisoformat(text.strip().replace('Z', '+00:00'))
+        if not 1970 <= when.year < 2262:
+            raise ValueError('out of what nanoseconds can count')
     except ValueError as error:
         raise ThinkingPolicyError(
-            f'{option}: expected a time such as 2026-05-01, 2026-05-01T08:30 or 2h (ago), found '
-            f'{text!r}'
+            f'{option}: expected a time from 1970 to 2261, such as 2026-05-01, 2026-05-01T08:30 '
+            f'or 2h (ago), found {text!r}'
         ) from error
     if when.tzinfo is None:
         when = when.replace(tzinfo=timezone.utc)

@@ -170,6 +170,12 @@ class ExperienceBuffer:
             now_ns=self._clock_ns(),
             distrust=self._distrust,
         )
+        if opened.database.table('token').exists():
+            opened.database.conn.close()
+            raise ExperienceError(
+                f"{self.path}: expected a robot's file of experiences, found a server's "
+                'database; name another file'
+            )
         self._store = ExperienceStore(opened.database)
         self._inode = self._found_inode()
         self._distrust = ''

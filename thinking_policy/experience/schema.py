@@ -168,6 +168,12 @@ def _migrate(database: Database, path: Path) -> None:
         )
     if not migrations.pending(database):
         return
+    others = sorted(set(database.table_names()) - {migrations.migrations_table})
+    if others and not migrations.applied(database):
+        raise ExperienceError(
+            f'{path}: expected a file of experiences, found an SQLite file of something else '
+            f'(tables {", ".join(others[:4])}); name another file'
+        )
     # All of it or nothing, and by one process only.
     database.conn.execute('BEGIN IMMEDIATE')
     try:

@@ -208,6 +208,8 @@ def whole_id(store: ExperienceStore, prefix: str, *, alone: bool = False) -> str
         ExperienceError: None does, or several do; the message names them.
     """
     prefix = prefix.strip().lower()
+    if not prefix:
+        raise ExperienceError('expected an id, or how it begins, found nothing')
     ids = [
         str(row[0])
         for row in store.database.conn.execute(

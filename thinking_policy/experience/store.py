@@ -148,6 +148,14 @@ class ExperienceStore:
         ).fetchone()
         return None if found is None else str(found[0])
 
+    def robot_of(self, experience: str) -> str | None:
+        """Return whose experience it is; None where it is not there."""
+        found = self._execute(
+            'SELECT robot FROM record WHERE tenant = ? AND id = ? AND revision = 0',
+            (self.tenant, experience),
+        ).fetchone()
+        return None if found is None else str(found[0])
+
     def last_revision(self, experience: str | None = None) -> int | None:
         """Return the newest revision, of one experience or of all; None where there is none."""
         where, values = 'tenant = ?', [self.tenant]

@@ -155,6 +155,7 @@ def _check(path: Path) -> None:
     connection = sqlite3.connect(f'{path.absolute().as_uri()}?mode=ro', uri=True)
     try:
         connection.execute('SELECT COUNT(*) FROM sqlite_master').fetchone()
+        _refuse_a_robots(connection, path)
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError as error:
@@ -164,6 +165,18 @@ def _check(path: Path) -> None:
         ) from error
     finally:
         connection.close()
+
+
+def _refuse_a_robots(connection: sqlite3.Connection, path: Path) -> None:
+    """A robot's file would be a server's from then on, and its experiences nobody's."""
+    tables = {name for (name,) in connection.execute('SELECT name FROM sqlite_master')}
+    if 'token' in tables or 'record' not in tables:
+        return
+    if connection.execute('SELECT 1 FROM record LIMIT 1').fetchone():
+        raise ServerError(
+            f"{path}: expected a server's database, found a robot's file of experiences; name "
+            'another file (`thinking-policy experience` reads this one)'
+        )
 
 
 def _opened(path: Path, busy_s: float) -> Database:

@@ -16,11 +16,12 @@ from pydantic import TypeAdapter
 from thinking_policy.experience.entry import Entry, Line, entry_of
 from thinking_policy.experience.errors import ExperienceError
 from thinking_policy.experience.record import MAX_LINE, from_line
+from thinking_policy.experience.store import ExperienceStore
 from thinking_policy.server.database import ServerDatabase
 from thinking_policy.server.problems import RefusedError
 from thinking_policy.server.tenancy import TenantData
 from thinking_policy.server.tokens import Token
-from thinking_policy.server.wire import Rejection, UploadAnswer
+from thinking_policy.server.wire import Rejection, RejectionCode, UploadAnswer
 
 SCHEMA_VERSIONS = (1,)
 _LONGEST_REASON = 500
@@ -120,7 +121,16 @@ def ingest(
     if not entries:
         return UploadAnswer(accepted=0, known=0, rejected=rejected)
     with database.writing() as connection:
-        added = TenantData(connection, token.tenant).experiences.add(entries, now_ns)
+        store = TenantData(connection, token.tenant).experiences
+        strange = [_of_another(entry, store) for entry in entries]
+        rejected += [
+            _wrong_robot(entry, number, robot, 'invalid')
+            for entry, number, robot in zip(entries, numbers, strange, strict=True)
+            if robot
+        ]
+        numbers = [n for n, robot in zip(numbers, strange, strict=True) if not robot]
+        entries = [entry for entry, robot in zip(entries, strange, strict=True) if not robot]
+        added = store.add(entries, now_ns)
     rejected += _conflicts(added.conflicting, entries, numbers)
     rejected.sort(key=lambda rejection: rejection.line)
     return UploadAnswer(accepted=len(added.new), known=len(added.known), rejected=rejected)
@@ -166,14 +176,27 @@ def _entry(line: bytes, number: int, robot: str | None) -> Entry | Rejection:
     except ExperienceError as error:
         return _rejection(line, number, str(error))
     if robot is not None and entry.robot != robot:
-        return Rejection(
-            line=number,
-            id=entry.line.id,
-            revision=entry.line.revision,
-            code='robot',
-            reason=f'robot: expected {robot!r}, which the token is for, found {entry.robot!r}',
-        )
+        return _wrong_robot(entry, number, robot, 'robot')
     return entry
+
+
+def _of_another(entry: Entry, store: ExperienceStore) -> str:
+    """Return whose experience an amendment is about, if that is another robot than it says."""
+    if not entry.line.revision:
+        return ''
+    owner = store.robot_of(entry.line.id)
+    return owner if owner is not None and owner != entry.robot else ''
+
+
+def _wrong_robot(entry: Entry, number: int, robot: str, code: RejectionCode) -> Rejection:
+    owner = 'which the token is for' if code == 'robot' else 'whose experience it is'
+    return Rejection(
+        line=number,
+        id=entry.line.id,
+        revision=entry.line.revision,
+        code=code,
+        reason=f'robot: expected {robot!r}, {owner}, found {entry.robot!r}',
+    )
 
 
 _ANYTHING: TypeAdapter[Any] = TypeAdapter(Any)  # deep nesting is an error to it, not a crash
