@@ -68,7 +68,7 @@ class ExperienceRobot:
         """What the process has printed."""
         return self.process.output
 
-    def wait_for(self, condition: Any, what: str, timeout_s: float = 15.0) -> Any:
+    def wait_for(self, condition: Any, what: str, timeout_s: float = 40.0) -> Any:
         """Wait as the observer does, unless the node has ended."""
 
         def holds() -> Any:

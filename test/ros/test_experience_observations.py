@@ -106,7 +106,7 @@ def test_late_outcomes_are_placed_by_what_the_file_holds_after_a_restart(start_e
     robot.give_feedback(first, episode='of another day', kind=OUTCOME, code='nowhere')
     robot.give_feedback(first, kind=OUTCOME, code='without an episode')
     robot.wait_for_count('unplaced', 3)
-    (amendment,) = robot.amendments()
+    (amendment,) = robot.wait_for(robot.amendments, 'the amendment to be stored')
     assert (amendment.id, amendment.observation.code) == (one.id, 'late')
     assert amendment.id != two.id
     assert robot.values('recording')['late'] == '3'
