@@ -67,3 +67,20 @@ def test_a_question_that_makes_no_sense_is_refused(reader, query):
 def test_the_largest_revision_there_can_be_is_no_fault(reader):
     after = f'0197a3f0-5b8c-7d3e-9f10-2b6f0c1d2e3f.{10**19 - 1}'
     assert reader.get('/v1/experiences', params={'after': after}).status_code == 200
+
+
+def test_an_experience_with_very_many_amendments_comes_in_pages(
+    server, reader, send, body, experience, amendment, monkeypatch
+):
+    monkeypatch.setattr('thinking_policy.server.experiences.PAGE_BYTES', 3000)
+    records = [experience(1), *[amendment(1, revision) for revision in range(1, 21)]]
+    send(server.client(server.token()), body(*records, experience(2)))
+    answer = reader.get(f'/v1/experiences/{experience(1).id}')
+    after = answer.headers['X-Next-After']
+    assert len(answer.content) <= 3000
+    found = answer.content
+    while after:
+        answer = reader.get('/v1/experiences', params={'after': after})
+        found += answer.content
+        after = answer.headers.get('X-Next-After', '')
+    assert found == body(*records, experience(2))

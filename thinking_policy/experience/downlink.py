@@ -114,7 +114,8 @@ class Downlink:
         left_s = self._backoff.remaining_s(configuration)
         if left_s > 0.0:
             return min(left_s, LOOK_S)
-        self._note(state='fetching')
+        if not self._backoff.attempts:  # else it is no better yet than at the last attempt
+            self._note(state='fetching')
         found = self._round(link)
         if isinstance(found, TryAgain):
             pause_s = self._backoff.failed(found.after_s, configuration)

@@ -149,7 +149,8 @@ class Uplink:
         if not lines:
             self._note(state='waiting', reason='', pending=0)
             return self.options.period_s
-        self._note(state='sending')
+        if not self._backoff.attempts:  # else it is no better yet than at the last attempt
+            self._note(state='sending')
         return self._heed(lines, self._send(link, lines), configuration)
 
     def _send(self, link: ServerLink, lines: Sequence[Line]) -> Verdict:

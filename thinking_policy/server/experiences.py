@@ -133,7 +133,18 @@ def list_records(
     '/{id}',
     summary='One experience and its amendments',
     response_class=Response,
-    responses={200: _LINES, **refused(401, 403, 404, 422, 429, 503)},
+    responses={
+        200: {
+            **_LINES,
+            'headers': {
+                'X-Next-After': {
+                    'description': 'There is more: give it as `after` when listing records',
+                    'schema': {'type': 'string'},
+                }
+            },
+        },
+        **refused(401, 403, 404, 422, 429, 503),
+    },
 )
 def show(
     token: ReaderToken,
@@ -141,11 +152,22 @@ def show(
     id: Annotated[str, Path(pattern=ID, examples=['0197a3f0-5b8c-7d3e-9f10-2b6f0c1d2e3f'])],
 ) -> Response:
     """Return the experience first, then what became known of it, in order."""
+    lines: list[Line] = []
+    size = 0
+    headers = {}
     with state.database.reading() as database:
-        lines = TenantData(database, token.tenant).experiences.lines(id)
+        store = TenantData(database, token.tenant).experiences
+        for line in store.all_lines(after=(id, -1)):
+            size += len(line.body) + 1
+            if line.id != id:
+                break
+            if lines and size > PAGE_BYTES:
+                headers = {'X-Next-After': f'{id}.{lines[-1].revision}'}
+                break
+            lines.append(line)
     if not lines:
         raise RefusedError(404, 'not_found', 'no experience of that id')
-    return _answer(lines, {})
+    return _answer(lines, headers)
 
 
 def _take_in(

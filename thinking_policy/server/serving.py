@@ -18,6 +18,7 @@ from thinking_policy.server.state import ServerOptions, ServerState
 from thinking_policy.server.tokens import any_token
 
 GRACE_S = 2  # for requests that are under way; the rest of 5 s is for closing the file
+MOST_CONNECTIONS = 500  # more are answered 503: below the usual limit of 1,024 open files
 _BACKLOG = 512  # robots that connect at the same moment, as after an outage
 
 
@@ -55,6 +56,7 @@ def serve(
                 access_log=False,
                 server_header=False,
                 timeout_graceful_shutdown=GRACE_S,
+                limit_concurrency=MOST_CONNECTIONS,
             )
             uvicorn.Server(config).run(sockets=[listening])
 

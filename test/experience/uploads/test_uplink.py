@@ -233,6 +233,23 @@ def test_a_trouble_that_passes_is_waited_for(scripted, uplink, put, standing, cl
     assert (found.state, found.sent, found.attempts, found.reason) == ('waiting', 1, 0, '')
 
 
+def test_while_it_tries_again_it_is_no_better_than_before(scripted, uplink, put, clock):
+    states = []
+
+    def answer(_):
+        states.append(sending.status().state)
+        return problem(500, 'internal', 'a fault') if len(states) < 3 else None
+
+    server = scripted(lambda request: answer(request) or taken(request))
+    put(make_experience(0))
+    sending = uplink(server.url, random=lambda: 0.0)
+    for _ in range(3):
+        found = drain(sending)
+        clock.seconds += 60.0
+    assert states == ['sending', 'backing_off', 'backing_off']
+    assert (found.state, found.sent) == ('waiting', 1)
+
+
 @pytest.mark.parametrize('said', GARBAGE)
 def test_an_answer_that_is_none_is_not_believed(scripted, uplink, put, standing, said):
     server = scripted(lambda _: said)
