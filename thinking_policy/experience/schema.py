@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from thinking_policy.experience.errors import ExperienceError
 SYNC = ('commit', 'interval')
 PAGE_BYTES = 8192  # two to three records in a page, where 4 KiB would hold one and be half empty
 WAL_PAGES = 500  # at about 4 MB the log is carried over into the file
+_SWITCHED_S = 0.5  # another process that makes the file at this moment is done by then
 WAL_LIMIT = 8 << 20  # bytes; a longer log is cut once it was carried over
 
 migrations = Migrations('experience')
@@ -141,7 +143,7 @@ def _connected(path: Path, sync: str, busy_s: float, check: bool) -> Database:
         if fresh:
             connection.execute(f'PRAGMA page_size={PAGE_BYTES}')
             connection.execute('PRAGMA auto_vacuum=INCREMENTAL')
-        connection.execute('PRAGMA journal_mode=WAL')
+        _use_a_log(connection, busy_s)
         connection.execute(f'PRAGMA synchronous={"FULL" if sync == "commit" else "NORMAL"}')
         connection.execute(f'PRAGMA wal_autocheckpoint={WAL_PAGES}')
         connection.execute(f'PRAGMA journal_size_limit={WAL_LIMIT}')
@@ -157,6 +159,20 @@ def _connected(path: Path, sync: str, busy_s: float, check: bool) -> Database:
         connection.close()
         raise
     return database
+
+
+def _use_a_log(connection: sqlite3.Connection, busy_s: float) -> None:
+    """Switch to a write-ahead log; SQLite itself does not wait for others there."""
+    ends = time.monotonic() + max(busy_s, _SWITCHED_S)
+    while True:
+        try:
+            connection.execute('PRAGMA journal_mode=WAL')
+        except sqlite3.OperationalError as error:
+            if 'locked' not in str(error) or time.monotonic() > ends:
+                raise
+            time.sleep(0.02)
+        else:
+            return
 
 
 def _migrate(database: Database, path: Path) -> None:
