@@ -84,7 +84,8 @@ def peak_mb(pid: int | str = 'self') -> float:
 def send(path: Path, address: str) -> None:
     """Send everything that a file holds; print the seconds and the peak memory."""
     from thinking_policy.experience.buffer import ExperienceBuffer
-    from thinking_policy.experience.server_link import LinkOptions, ServerLink
+    from thinking_policy.experience.link_options import LinkOptions
+    from thinking_policy.experience.server_link import ServerLink
     from thinking_policy.experience.uplink import Uplink
 
     with ExperienceBuffer(path) as buffer:

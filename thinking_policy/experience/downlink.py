@@ -23,10 +23,11 @@ from thinking_policy import ThinkingPolicyError
 from thinking_policy.experience.backoff import Backoff
 from thinking_policy.experience.downlink_options import DownlinkOptions, DownlinkStatus
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.link_options import LinkOptions
 from thinking_policy.experience.policy_folder import Memory, PolicyFolder
 from thinking_policy.experience.policy_offer import Nothing, Offer, read_offer
 from thinking_policy.experience.rounds import Rounds
-from thinking_policy.experience.server_link import LinkOptions, ServerLink
+from thinking_policy.experience.server_link import ServerLink
 from thinking_policy.experience.verdicts import Misconfigured, TryAgain, one_line, refusal, waits
 
 LOOK_S = 5.0  # while it waits after a failure it looks so often for another token

@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thinking_policy.experience.backoff import Pauses
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.pauses import Pauses
 
 DownlinkState = Literal['off', 'waiting', 'fetching', 'backing_off', 'refused']
 

@@ -16,70 +16,11 @@ import httpx
 
 from thinking_policy import __version__
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.link_options import LinkOptions
 
-TOKEN_VARIABLE = 'THINKING_POLICY_TOKEN'
 LONGEST_TOKEN = 4096  # characters
 CONNECT_S = 10.0
 LONGEST_ANSWER_S = 600.0  # for one that trickles; each part of it has `timeout_s`
-
-
-@dataclass(frozen=True)
-class LinkOptions:
-    """Where the server is and how to speak with it.
-
-    Attributes:
-        url: Such as `https://fleet.example.org`, also with a path; empty: there is none.
-        token_file: Holds the token in its first line; empty: `token_variable` does. Read with
-            each request, so that a new token counts at once.
-        token_variable: Environment variable that holds the token.
-        ca_file: Certificates (PEM) to trust in place of the system's; empty: the system's.
-        timeout_s: How long the server may be silent, and each part of a request may take; seconds.
-    """
-
-    url: str = ''
-    token_file: str = ''
-    token_variable: str = TOKEN_VARIABLE
-    ca_file: str = ''
-    timeout_s: float = 30.0
-
-    def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            ExperienceError: One is not what it has to be; the message never shows a secret.
-        """
-        if not self.timeout_s > 0.0:
-            raise ExperienceError(
-                f'timeout_s: expected more than 0 seconds, found {self.timeout_s!r}'
-            )
-        if not self.url:
-            return
-        try:
-            found = httpx.URL(self.url)
-        except (httpx.InvalidURL, TypeError, ValueError) as error:
-            raise ExperienceError(
-                f'url: expected http(s)://HOST[:PORT], found none: {error}'
-            ) from error
-        if found.userinfo:
-            raise ExperienceError(
-                'url: expected no name and password in it; the token is read from token_file or '
-                'the environment'
-            )
-        if (
-            found.scheme not in ('http', 'https')
-            or not found.host
-            or found.query
-            or found.fragment
-        ):
-            raise ExperienceError(
-                f'url: expected http(s)://HOST[:PORT][/PATH], found {self.url!r}'
-            )
-
-    @property
-    def shows_token(self) -> bool:
-        """Whether the token goes over a network unencrypted; over a VPN that may be meant."""
-        url = httpx.URL(self.url)
-        return url.scheme == 'http' and url.host not in ('localhost', '127.0.0.1', '::1')
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,9 @@ from thinking_policy.experience.accounts import UPLINK
 from thinking_policy.experience.backoff import Backoff
 from thinking_policy.experience.batch_size import BatchSize
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.link_options import LinkOptions
 from thinking_policy.experience.rounds import Rounds
-from thinking_policy.experience.server_link import LinkOptions, ServerLink
+from thinking_policy.experience.server_link import ServerLink
 from thinking_policy.experience.store import ExperienceStore, Line
 from thinking_policy.experience.uplink_options import UplinkOptions, UplinkStatus
 from thinking_policy.experience.verdicts import (

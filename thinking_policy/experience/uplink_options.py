@@ -7,8 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from thinking_policy.experience.backoff import Pauses
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.pauses import Pauses
 
 MOST_RECORDS = 5000  # the server takes 10,000 lines at once
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from rclpy.node import Node
 
@@ -16,8 +17,10 @@ from thinking_policy.ros import fleet_diagnostics
 from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.experience_loop import ExperienceLoop
 from thinking_policy.ros.experience_options import NodeSettings
-from thinking_policy.ros.fleet_link import FleetLink
 from thinking_policy.ros.status_board import OK, Finding, StatusBoard
+
+if TYPE_CHECKING:
+    from thinking_policy.ros.fleet_link import FleetLink
 
 _WATCHED = ('unjoined_situations', 'unjoined_activations', 'unplaced', 'broken')
 SLOW_TICKS = 3  # silence of so many tick periods is nothing to mention

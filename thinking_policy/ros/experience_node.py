@@ -13,7 +13,7 @@ import os
 import socket
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import Clock, ClockType
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -26,10 +26,12 @@ from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.experience_health import ExperienceHealth
 from thinking_policy.ros.experience_loop import ExperienceLoop
 from thinking_policy.ros.experience_options import NODE_NAME, ExperienceSettings
-from thinking_policy.ros.fleet_link import FleetLink
 from thinking_policy.ros.option_parameters import OptionParameters
 from thinking_policy.ros.spinning import run_node
 from thinking_policy.ros.transitions import answer_impossible_transitions
+
+if TYPE_CHECKING:
+    from thinking_policy.ros.fleet_link import FleetLink
 
 LAST_WRITES_S = 2.5  # how long the end waits for the disk
 
@@ -187,6 +189,9 @@ class ExperienceNode(LifecycleNode):
         if path is not None:
             self._buffer = ExperienceBuffer(path, settings.buffer.options())
         if settings.server.url:
+            # It brings httpx and tenacity along, which a robot without a server does not have.
+            from thinking_policy.ros.fleet_link import FleetLink
+
             self._fleet = FleetLink(self, settings.server, self.robot, self._buffer)
         self._opened = wanted
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from thinking_policy.experience.buffer import BufferOptions
 from thinking_policy.experience.downlink_options import DownlinkOptions
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.link_options import TOKEN_VARIABLE, LinkOptions
 from thinking_policy.experience.recorder import RecordingRules
 from thinking_policy.experience.schema import SYNC
-from thinking_policy.experience.server_link import TOKEN_VARIABLE, LinkOptions
 from thinking_policy.experience.uplink_options import MOST_RECORDS, UplinkOptions
 from thinking_policy.situation.configuration import option
 

@@ -16,8 +16,9 @@ from faulty_proxy import ANSWERS, DELAY, FAULTS, PASS, FaultyProxy
 from loopback import RealServer, make_experience
 
 from thinking_policy.experience.buffer import BufferOptions, ExperienceBuffer
+from thinking_policy.experience.link_options import LinkOptions
 from thinking_policy.experience.record import Amendment, Observation, to_line
-from thinking_policy.experience.server_link import LinkOptions, ServerLink
+from thinking_policy.experience.server_link import ServerLink
 from thinking_policy.experience.uplink import Uplink, UplinkOptions
 
 PATIENCE_S = 0.5  # of the client; a delay is longer

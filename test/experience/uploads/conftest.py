@@ -97,7 +97,8 @@ def real(tmp_path):
 @pytest.fixture
 def uplink(buffer, clock):
     """Return what makes an uplink that is stepped by the test and whose clock stands still."""
-    from thinking_policy.experience.server_link import LinkOptions, ServerLink
+    from thinking_policy.experience.link_options import LinkOptions
+    from thinking_policy.experience.server_link import ServerLink
     from thinking_policy.experience.uplink import Uplink, UplinkOptions
 
     made = []

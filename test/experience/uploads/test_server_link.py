@@ -15,7 +15,8 @@ pytest.importorskip('uvicorn')
 pytest.importorskip('fastapi')
 
 from thinking_policy.experience.errors import ExperienceError
-from thinking_policy.experience.server_link import LinkOptions, ServerLink
+from thinking_policy.experience.link_options import LinkOptions
+from thinking_policy.experience.server_link import ServerLink
 
 SECRET = 'tp_0badcafe_donttellanyone'
 ENVIRONMENT = {'THINKING_POLICY_TOKEN': SECRET}

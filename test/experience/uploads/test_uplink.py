@@ -50,7 +50,8 @@ def test_what_the_buffer_holds_arrives_as_it_was_recorded(real, uplink, put, sta
 
 
 def test_a_thread_of_its_own_sends_what_comes_later_too(real, buffer, put, wait_until):
-    from thinking_policy.experience.server_link import LinkOptions, ServerLink
+    from thinking_policy.experience.link_options import LinkOptions
+    from thinking_policy.experience.server_link import ServerLink
     from thinking_policy.experience.uplink import UplinkOptions
 
     server = real()

@@ -15,7 +15,8 @@ pytest.importorskip('fastapi')
 
 from loopback import drain, make_experience, taken
 
-from thinking_policy.experience.server_link import LinkOptions, ServerLink
+from thinking_policy.experience.link_options import LinkOptions
+from thinking_policy.experience.server_link import ServerLink
 from thinking_policy.experience.uplink import Uplink
 
 
