@@ -167,6 +167,8 @@ def test_a_file_in_place_of_the_folder_is_said_and_waited_for(open_buffer, path,
     wait_until(lambda: 'cannot be made' in buffer.status().problem)
     path.parent.unlink()
     receipt.result(WITHIN_S)
+    assert buffer.status().problem == ''
+    assert ticks(path) == [1]
 
 
 def test_a_broken_file_is_set_aside_and_said(open_buffer, path):

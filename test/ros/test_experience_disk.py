@@ -213,6 +213,8 @@ def test_a_file_that_may_not_grow_recovers_without_a_restart(start_experience):
     resource.prlimit(process, resource.RLIMIT_FSIZE, limits)
     robot.wait_for_level('buffer', OK)
     robot.wait_for_records(220)
+    assert robot.values('buffer')['dropped'] == '0'
+    assert robot.process.pid == process
     robot.end()
 
 

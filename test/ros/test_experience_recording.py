@@ -140,6 +140,7 @@ def test_files_lie_where_other_state_of_the_robot_does(start_node, observer, tmp
     start_node('experience_node', ['-r', '__ns:=/r/one'], tmp_path)
     path = tmp_path / 'thinking_policy' / 'r.one.thinking_experience.db'
     observer.wait_for(path.exists, str(path))
+    assert [found.name for found in tmp_path.rglob('*.db')] == [path.name]
 
 
 def test_nothing_is_recorded_under_sim_time_unless_a_file_is_named(start_node, observer, tmp_path):

@@ -190,7 +190,8 @@ def test_with_a_token_others_may_come_in(run, secret):
 
 @pytest.mark.parametrize('host', ['127.0.0.1', 'localhost', '127.8.9.1'])
 def test_a_loopback_address_needs_no_token(host):
-    listen(host, 0, open_to_all=False).close()
+    with listen(host, 0, open_to_all=False) as listening:
+        assert listening.getsockname()[0].startswith('127.')
 
 
 @pytest.mark.slow

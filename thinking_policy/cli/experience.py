@@ -25,10 +25,10 @@ from thinking_policy.cli.experience_options import (
     check_text,
     chosen,
     database_path,
-    printable,
     store_to_read,
 )
 from thinking_policy.cli.robot_files import find_configuration
+from thinking_policy.cli.tables import printable
 
 LIST_EXAMPLES = """\b
 Examples:

@@ -60,7 +60,7 @@ def quarantine_alone(ctx: typer.Context, db: Db = None, as_json: AsJson = False)
 @quarantine.command('list', epilog=QUARANTINE_EXAMPLES)
 def list_quarantined(db: Db = None, as_json: AsJson = False) -> None:
     """List them, with the reason; --json: one object a line."""
-    from thinking_policy.cli.tables import columns
+    from thinking_policy.cli.tables import columns, printable
     from thinking_policy.experience.search import quarantined
 
     rows = [('id', 'revision', 'robot', 'reason')]
@@ -75,7 +75,7 @@ def list_quarantined(db: Db = None, as_json: AsJson = False) -> None:
         print('nothing is quarantined')
         return
     for line in columns(rows, right=(1,)):
-        print(line)
+        print(printable(line))
 
 
 @quarantine.command(epilog=QUARANTINE_EXAMPLES)
@@ -87,12 +87,13 @@ def release(
     db: Db = None,
 ) -> None:
     """Let them be uploaded again: once the server, its limits or the token were corrected."""
-    from thinking_policy.experience.opening import transaction
     from thinking_policy.experience.search import whole_id
+    from thinking_policy.experience.transaction import transaction
 
     with store_to_change(db, '') as store:
         chosen_id = whole_id(store, one, alone=True) if one else None
-        count = transaction(store.database, lambda: store.release(chosen_id))
+        with transaction(store.database):
+            count = store.release(chosen_id)
     print(f'{database_path(db)}: {count:,} {"record" if count == 1 else "records"} released')
 
 

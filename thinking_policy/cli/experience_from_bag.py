@@ -193,8 +193,8 @@ def _into_file(file: Path, kept: Counter[str]) -> Iterator[Put]:
 def _into_database(db: Path | None, tenant: str, kept: Counter[str]) -> Iterator[Put]:
     """Store records, some hundred in a transaction."""
     from thinking_policy.experience.entry import Entry, entry_of
-    from thinking_policy.experience.opening import transaction
     from thinking_policy.experience.record import to_line
+    from thinking_policy.experience.transaction import transaction
 
     batch: list[Entry] = []
     with store_to_change(db, tenant, make=not tenant) as store:
@@ -202,7 +202,8 @@ def _into_database(db: Path | None, tenant: str, kept: Counter[str]) -> Iterator
         def flush() -> None:
             if batch:
                 now_ns = time.time_ns()
-                added = transaction(store.database, lambda: store.add(batch, now_ns))
+                with transaction(store.database):
+                    added = store.add(batch, now_ns)
                 kept.update(
                     new=len(added.new),
                     known=len(added.known),

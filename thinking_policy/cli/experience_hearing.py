@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -12,17 +11,14 @@ from typing import Any
 from thinking_policy.bags import Bag, lockstep
 from thinking_policy.bags.lockstep import Advance, ReplayGrid
 from thinking_policy.bags.topics import match_topics
+from thinking_policy.experience import observing
 from thinking_policy.experience.errors import ExperienceError
-from thinking_policy.experience.parts import checked
+from thinking_policy.experience.observing import FEEDBACK_TYPE, KINDS
 from thinking_policy.experience.record import Observation, ObservationKind
 from thinking_policy.situation.decode import compile_decoder
 from thinking_policy.situation.requests import TEXT_TYPE
 
-FEEDBACK_TYPE = 'thinking_policy/msg/ThinkingFeedback'
 DEFAULT_FEEDBACK = 'thinking/feedback'  # as the experience node has it
-LONGEST_CODE, LONGEST_SOURCE = 128, 256  # characters, in records
-
-_KINDS = (ObservationKind.ACTION, ObservationKind.OUTCOME, ObservationKind.FEEDBACK)  # by number
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ class Hearing:
         self.notes: list[str] = []
         self._readers: dict[str, Callable[[bytes, int], Heard]] = {}
         for kind, names in zip(
-            _KINDS, (topics.action, topics.outcome, topics.feedback), strict=True
+            KINDS, (topics.action, topics.outcome, topics.feedback), strict=True
         ):
             for name in names:
                 self._find(bag, name, kind, namespace)
@@ -153,22 +149,18 @@ def _feedback(decode: Decode, topic: str) -> Callable[[bytes, int], Heard]:
         message = decode(raw)
         if message is None:
             raise ExperienceError(f'{topic}: the bytes are no {FEEDBACK_TYPE}')
-        number = int(message['kind'])
-        if not 0 <= number < len(_KINDS):
-            raise ExperienceError(f'{topic}: kind: expected one of 0, 1, 2, found {number}')
         stamp = message['header']['stamp']
         stamp_ns = int(stamp['sec']) * 10**9 + int(stamp['nanosec'])
-        reward = float(message['reward'])
-        observation = checked(
-            Observation,
+        observation = observing.from_feedback(
             topic,
-            kind=_KINDS[number],
-            stamp_ns=stamp_ns or received_ns,
+            received_ns,
+            kind=int(message['kind']),
+            stamp_ns=stamp_ns,
             code=message['code'],
-            reward=None if math.isnan(reward) else reward,
-            expected=tuple(message['expected']),
+            reward=float(message['reward']),
+            expected=message['expected'],
             verified=bool(message['verified']),
-            source=message['source'] or topic[:LONGEST_SOURCE],
+            source=message['source'],
             text=message['text'],
         )
         named = bool(message['experience_id']) and not stamp_ns
@@ -182,16 +174,7 @@ def _text(decode: Decode, topic: str, kind: ObservationKind) -> Callable[[bytes,
         message = decode(raw)
         if message is None:
             raise ExperienceError(f'{topic}: the bytes are no {TEXT_TYPE}')
-        text = str(message['data'])
-        observation = checked(
-            Observation,
-            topic,
-            kind=kind,
-            stamp_ns=received_ns,
-            code=text[:LONGEST_CODE],
-            source=topic[:LONGEST_SOURCE],
-            text=text if len(text) > LONGEST_CODE else '',
-        )
+        observation = observing.from_text(topic, received_ns, kind, str(message['data']))
         return Heard(observation, received_ns)
 
     return read

@@ -173,11 +173,6 @@ def check_text(option: str, text: str) -> None:
         raise ThinkingPolicyError(f'{option}: expected UTF-8 text, found {text!r}') from error
 
 
-def printable(text: str) -> str:
-    """Return a line without what would act on the terminal: names may come from anywhere."""
-    return ''.join(c if c.isprintable() else '?' for c in text)
-
-
 def moment_given(option: str, text: str, now_ns: int) -> int:
     """Return a time in nanoseconds since 1970.
 

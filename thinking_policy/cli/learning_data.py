@@ -17,6 +17,7 @@ from thinking_policy import ThinkingPolicyError
 from thinking_policy.bags.export import Arrays
 from thinking_policy.bags.labelling.table import Joined, LabelTable, joined, read_labels
 from thinking_policy.cli.labelled_data import Sources, find_sources, is_exported
+from thinking_policy.cli.tables import printable
 from thinking_policy.training.learning_files import Source, Stored, learning_files
 from thinking_policy.training.stored_arrays import read
 
@@ -76,7 +77,7 @@ def learning_data(
     joining.check(sources)
     digest = hashlib.sha256(labels.read_bytes()).hexdigest()
     more = (f'{len(stored) - _NAMES} more',) if len(stored) > _NAMES else ()
-    names = (''.join(c if c.isprintable() else '?' for c in str(s.name)) for s in stored[:_NAMES])
+    names = (printable(str(s.name)) for s in stored[:_NAMES])
     origin = (*names, *more, f'labels {digest[:16]}')
     return LearningData(
         [entry for entry in stored if len(entry.arrays['stamp_ns'])],

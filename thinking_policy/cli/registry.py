@@ -21,6 +21,7 @@ from thinking_policy.cli.server_database import (
     lent_database,
     only_tenant,
 )
+from thinking_policy.cli.tables import printable
 from thinking_policy.cli.token import day
 
 if TYPE_CHECKING:
@@ -123,11 +124,11 @@ def robots(tenant: TenantOption = '', db: DatabaseOption = None) -> None:
     for report in reports:
         newest = current is not None and report.policy_version == current.version
         table.add_row(
-            _shown(report.robot),
-            f'{_shown(report.policy_version)}{" (current)" if newest else ""}',
+            printable(report.robot),
+            f'{printable(report.policy_version)}{" (current)" if newest else ""}',
             report.state,
             day(report.reported_ns),
-            _shown(report.reason),
+            printable(report.reason),
         )
     Console(highlight=False, markup=False).print(table)
 
@@ -139,8 +140,3 @@ def _of_tenant(db: Path | None, tenant: str, *, writes: bool = False) -> Iterato
 
     with lent_database(database_path(db), writes=writes) as database:
         yield TenantData(database, only_tenant(database, tenant))
-
-
-def _shown(text: str) -> str:
-    """Return what a robot said as it can't command a terminal."""
-    return ''.join(c if c.isprintable() else '?' for c in text)

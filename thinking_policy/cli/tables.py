@@ -28,5 +28,10 @@ def counted(number: int, what: str) -> str:
     return f'{number:,} {what}{"" if number == 1 else "s"}'
 
 
+def printable(text: str) -> str:
+    """Return a line without what would command the terminal: names may come from anywhere."""
+    return ''.join(c if c.isprintable() else '?' for c in text)
+
+
 def _short(cell: str) -> str:
     return cell if len(cell) <= _WIDEST else f'{cell[: _WIDEST - 3]}...'

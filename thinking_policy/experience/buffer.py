@@ -32,6 +32,7 @@ from thinking_policy.experience.sqlite_faults import (
     refuses_for_now,
 )
 from thinking_policy.experience.store import ExperienceStore
+from thinking_policy.experience.transaction import transaction
 from thinking_policy.experience.upkeep import Upkeep
 from thinking_policy.experience.waiting import BYTES_AT_ONCE, Waiter, Waiting, answer
 
@@ -252,16 +253,8 @@ class ExperienceBuffer:
 
     def _transaction(self, work: Callable[[], Result]) -> Result:
         assert self._store is not None
-        connection = self._store.database.conn
-        connection.execute('BEGIN IMMEDIATE')
-        try:
-            result = work()
-            connection.execute('COMMIT')
-        except BaseException:
-            if connection.in_transaction:
-                connection.execute('ROLLBACK')
-            raise
-        return result
+        with transaction(self._store.database):
+            return work()
 
     def _check_file_is_there(self) -> None:
         """Raise if what was committed went into a file that someone has deleted or replaced.

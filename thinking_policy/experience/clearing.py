@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from thinking_policy.experience.opening import transaction
 from thinking_policy.experience.search import FIRST, LABELLED, Filters
 from thinking_policy.experience.store import ExperienceStore
+from thinking_policy.experience.transaction import transaction
 
 AT_ONCE = 200  # experiences of one transaction: a robot's node has to get its turn
 PAGES_AT_ONCE = 1000  # that are given back to the disk in one step, 4 MB
@@ -88,7 +88,8 @@ def purge(store: ExperienceStore, filters: Filters, told: Callable[[int], None])
         return [seq for seq, _ in found], deleted
 
     while True:
-        seqs, deleted = transaction(store.database, some)
+        with transaction(store.database):
+            seqs, deleted = some()
         if not seqs:
             break
         after, gone, records = seqs[-1], gone + len(seqs), records + deleted

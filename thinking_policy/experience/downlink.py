@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import random as _random
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -80,7 +79,6 @@ class Downlink:
         self._memory: Memory | None = None
         self._running = ''  # the version of which that is known since the start
         self._report: dict[str, str] | None = None  # that the server hasn't heard
-        self._lock = threading.Lock()
         self._status = DownlinkStatus() if link is not None else _OFF
         self._rounds = Rounds('policy_downlink', self.step, self._suffer, wait)
 
@@ -91,8 +89,7 @@ class Downlink:
 
     def status(self) -> DownlinkStatus:
         """Return how it stands."""
-        with self._lock:
-            return self._status
+        return self._status
 
     def close(self, within_s: float = 0.5) -> None:
         """Ask nothing any more; what is under way is left to itself after `within_s` seconds."""
@@ -243,8 +240,7 @@ class Downlink:
         self._note(state='backing_off', reason=one_line(str(error) or repr(error)))
 
     def _note(self, **changes: Any) -> None:
-        with self._lock:
-            self._status = replace(self._status, **changes)
+        self._status = replace(self._status, **changes)  # one thread writes, and whole ones
 
 
 __all__ = [

@@ -15,9 +15,9 @@ from typing import BinaryIO
 
 from thinking_policy.experience.entry import Entry, Line, entry_of
 from thinking_policy.experience.errors import ExperienceError
-from thinking_policy.experience.opening import transaction
 from thinking_policy.experience.record import MAX_LINE, from_line
 from thinking_policy.experience.store import ExperienceStore
+from thinking_policy.experience.transaction import transaction
 
 AT_ONCE, AT_ONCE_BYTES = 500, 4 << 20  # records of one transaction
 MOST_PROBLEMS = 1000  # bad lines that are remembered one by one
@@ -107,7 +107,8 @@ def _add(
     if not batch:
         return
     entries = [entry for _, entry in batch]
-    added = transaction(store.database, lambda: store.add(entries, now_ns))
+    with transaction(store.database):
+        added = store.add(entries, now_ns)
     imported.counts.update(new=len(added.new), known=len(added.known))
     conflicting = set(added.conflicting)
     if not conflicting:

@@ -11,17 +11,14 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from sqlite_utils import Database
 
 from thinking_policy.experience.errors import ExperienceError
 from thinking_policy.experience.schema import migrations, open_database
-
-Result = TypeVar('Result')
 
 BUSY_S = 10.0  # another process may hold the file so long; seconds
 LOGS = ('-wal', '-shm')
@@ -71,20 +68,6 @@ def changing(path: Path, *, make: bool = False) -> Iterator[Database]:
             yield database
     finally:
         database.conn.close()
-
-
-def transaction(database: Database, work: Callable[[], Result]) -> Result:
-    """Do something and commit it; nothing of it stays where it fails."""
-    connection = database.conn
-    connection.execute('BEGIN IMMEDIATE')
-    try:
-        result = work()
-        connection.execute('COMMIT')
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute('ROLLBACK')
-        raise
-    return result
 
 
 @contextmanager

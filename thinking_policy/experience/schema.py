@@ -7,12 +7,15 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlite_utils import Database, Migrations
 
+from thinking_policy import ThinkingPolicyError
 from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience.transaction import transaction
 
 SYNC = ('commit', 'interval')
 PAGE_BYTES = 8192  # two to three records in a page, where 4 KiB would hold one and be half empty
@@ -152,7 +155,8 @@ def _connected(path: Path, sync: str, busy_s: float, check: bool) -> Database:
             if verdict != 'ok':
                 raise sqlite3.DatabaseError(verdict)
         database = Database(connection, execute_plugins=False)
-        _migrate(database, path)
+        _refuse_somebody_elses(database, path)
+        migrate(database, path, migrations, KNOWN)
         if fresh:
             _sync_folder(path.parent)  # the file's name is in the folder
     except BaseException:
@@ -175,30 +179,43 @@ def _use_a_log(connection: sqlite3.Connection, busy_s: float) -> None:
             return
 
 
-def _migrate(database: Database, path: Path) -> None:
-    newer = [done.name for done in migrations.applied(database) if done.name not in KNOWN]
+def migrate(
+    database: Database,
+    path: Path,
+    wanted: Migrations,
+    known: Sequence[str],
+    error: type[ThinkingPolicyError] = ExperienceError,
+) -> None:
+    """Bring tables up to this version: all of it or nothing, and by one process only.
+
+    Args:
+        database: Of the file.
+        path: The file, for errors.
+        wanted: The migrations of one set of tables.
+        known: Their names; a file that has others is of a newer version.
+        error: What is raised then.
+
+    Raises:
+        ThinkingPolicyError: As `error`.
+    """
+    newer = [done.name for done in wanted.applied(database) if done.name not in known]
     if newer:
-        raise ExperienceError(
+        raise error(
             f'{path}: expected a file of this version of thinking_policy, found one of a newer '
             f'({newer[-1]}); update thinking_policy or name another file'
         )
-    if not migrations.pending(database):
-        return
+    if wanted.pending(database):
+        with transaction(database):
+            wanted.apply(database)
+
+
+def _refuse_somebody_elses(database: Database, path: Path) -> None:
     others = sorted(set(database.table_names()) - {migrations.migrations_table})
-    if others and not migrations.applied(database):
+    if others and not migrations.applied(database):  # in this order: another process may make it
         raise ExperienceError(
             f'{path}: expected a file of experiences, found an SQLite file of something else '
             f'(tables {", ".join(others[:4])}); name another file'
         )
-    # All of it or nothing, and by one process only.
-    database.conn.execute('BEGIN IMMEDIATE')
-    try:
-        migrations.apply(database)
-        database.conn.execute('COMMIT')
-    except BaseException:
-        if database.conn.in_transaction:
-            database.conn.execute('ROLLBACK')
-        raise
 
 
 def _make_folder(folder: Path) -> None:

@@ -184,6 +184,15 @@ class ExperienceStore:
             lines.append(line)
         return lines
 
+    def pending_count(self) -> int:
+        """Return how many records are to be uploaded."""
+        found = self._execute(
+            'SELECT COUNT(*) FROM record WHERE tenant = ? AND uploaded_ns IS NULL '
+            'AND quarantined IS NULL',
+            (self.tenant,),
+        ).fetchone()
+        return int(found[0])
+
     def uploaded(self, lines: Iterable[Line], now_ns: int) -> None:
         """Note that the server has committed records."""
         noted = self.database.conn.executemany(

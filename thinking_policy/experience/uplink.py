@@ -13,7 +13,6 @@ import gzip
 import hashlib
 import json
 import random as _random
-import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -96,7 +95,6 @@ class Uplink:
         self._size = BatchSize(self.options.most_records, self.options.most_bytes)
         self._counted_s = float('-inf')
         self._recalled = False
-        self._lock = threading.Lock()
         self._status = UplinkStatus() if link is not None else _OFF
         self._rounds = Rounds('experience_uplink', self.step, self._suffer, wait)
 
@@ -107,8 +105,7 @@ class Uplink:
 
     def status(self) -> UplinkStatus:
         """Return how it stands."""
-        with self._lock:
-            return self._status
+        return self._status
 
     def close(self, within_s: float = 0.5) -> None:
         """Send nothing any more; what is under way is left to itself after `within_s` seconds."""
@@ -250,7 +247,7 @@ class Uplink:
         if now_s - self._counted_s < COUNT_S:
             return
         self._counted_s = now_s
-        self._note(pending=self._answer(_pending))
+        self._note(pending=self._answer(ExperienceStore.pending_count))
 
     def _answer(self, question: Callable[[ExperienceStore], Result]) -> Result:
         return self._rounds.answer(self._ask(question))
@@ -269,17 +266,7 @@ class Uplink:
             )
 
     def _note(self, **changes: Any) -> None:
-        with self._lock:
-            self._status = replace(self._status, **changes)
-
-
-def _pending(store: ExperienceStore) -> int:
-    row = store.database.conn.execute(
-        'SELECT COUNT(*) FROM record WHERE tenant = ? AND uploaded_ns IS NULL '
-        'AND quarantined IS NULL',
-        (store.tenant,),
-    ).fetchone()
-    return int(row[0])
+        self._status = replace(self._status, **changes)  # one thread writes, and whole ones
 
 
 def _robot_of(line: Line) -> str:

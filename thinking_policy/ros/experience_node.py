@@ -16,29 +16,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import Clock, ClockType
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from rclpy.timer import Timer
 
-from thinking_policy import ThinkingPolicyError
 from thinking_policy.experience.buffer import ExperienceBuffer
 from thinking_policy.experience.default_database import default_database
-from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.experience_health import ExperienceHealth
 from thinking_policy.ros.experience_loop import ExperienceLoop
 from thinking_policy.ros.experience_options import NODE_NAME, ExperienceSettings
 from thinking_policy.ros.option_parameters import OptionParameters
 from thinking_policy.ros.spinning import run_node
-from thinking_policy.ros.transitions import answer_impossible_transitions
+from thinking_policy.ros.tidy_node import TidyNode
 
 if TYPE_CHECKING:
     from thinking_policy.ros.fleet_link import FleetLink
 
 LAST_WRITES_S = 2.5  # how long the end waits for the disk
 
-_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
-
-class ExperienceNode(LifecycleNode):
+class ExperienceNode(TidyNode):
     """Unconfigured: parameters only. Inactive: file and link are open. Active: it records."""
 
     def __init__(self, **options: Any) -> None:
@@ -48,8 +44,6 @@ class ExperienceNode(LifecycleNode):
             ThinkingPolicyError: A parameter is refused; the message names it and what is allowed.
         """
         super().__init__(NODE_NAME, **options)
-        self.finished = False
-        self._complaints = Complaints(self.get_logger())
         self._buffer: ExperienceBuffer | None = None
         self._fleet: FleetLink | None = None
         self._opened: tuple[object, ...] = ()  # what buffer and link were opened with
@@ -66,7 +60,6 @@ class ExperienceNode(LifecycleNode):
         )
         for line in self._parameters_of_ours.warnings:
             self.get_logger().warning(line)
-        answer_impossible_transitions(self)
 
     @property
     def settings(self) -> ExperienceSettings:
@@ -81,12 +74,8 @@ class ExperienceNode(LifecycleNode):
 
     def start(self) -> None:
         """Configure and activate, if the node shall do that itself."""
-        if self.settings.node.autostart and self.trigger_configure() == _SUCCESS:
-            self.trigger_activate()
-
-    def report(self, where: str, error: Exception) -> None:
-        """Count and say what a callback let through; the node goes on."""
-        self._complaints.error(where, error)
+        if self.settings.node.autostart:
+            self.begin()
 
     def close(self) -> None:
         """Flush and let go of everything, whatever the state is."""
@@ -103,15 +92,15 @@ class ExperienceNode(LifecycleNode):
         """Open the file, in the buffer's thread, and begin to say how it stands."""
         try:
             self._open_storage()
-            self._health = ExperienceHealth(self, self.robot, self._complaints)
+            self._health = ExperienceHealth(self, self.robot, self.complaints)
             self._timer = self.create_timer(
                 self.settings.node.diagnostics_period_s,
-                self._complaints.guarded(self._poll),
+                self.complaints.guarded(self._poll),
                 clock=Clock(clock_type=ClockType.STEADY_TIME),
             )
         except Exception as error:
             self.close()
-            return self._refuse('not configured', error)
+            return self.refuse('not configured', error)
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -124,11 +113,11 @@ class ExperienceNode(LifecycleNode):
                     self.settings,
                     self.robot,
                     self._buffer,
-                    self._complaints,
+                    self.complaints,
                     self._parameters_of_ours.overridden,
                 )
         except Exception as error:
-            return self._refuse('not activated', error)
+            return self.refuse('not activated', error)
         self._active = True
         self._health.activated()
         where = self._off() or f'experiences of {self.robot} are kept in {self._buffer.path}'
@@ -140,28 +129,6 @@ class ExperienceNode(LifecycleNode):
         self._deactivate()
         self.get_logger().info('inactive')
         return super().on_deactivate(state)
-
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Close the file."""
-        self.close()
-        return _SUCCESS
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Flush and let go of everything, from any state."""
-        self.close()
-        return _SUCCESS
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """After an error in a transition: back to unconfigured."""
-        self.close()
-        return _SUCCESS
-
-    def _refuse(self, what: str, error: Exception) -> TransitionCallbackReturn:
-        if isinstance(error, ThinkingPolicyError):
-            self.get_logger().error(f'{what}: {error}')
-        else:
-            self._complaints.error(what, error)
-        return _FAILURE
 
     def _off(self) -> str:
         """Return why nothing is recorded; empty where it is."""

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,22 +12,19 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 
 from thinking_policy import msg as messages
-from thinking_policy.experience.errors import ExperienceError
+from thinking_policy.experience import observing
+from thinking_policy.experience.observing import (
+    FEEDBACK_TYPE,
+    LONGEST_SOURCE,
+)
 from thinking_policy.experience.parts import checked
 from thinking_policy.experience.record import Observation, ObservationKind
 from thinking_policy.ros.conversions import stamp_ns
 from thinking_policy.ros.experience_options import TopicSettings
 from thinking_policy.situation.requests import TEXT_TYPE
 
-FEEDBACK_TYPE = 'thinking_policy/msg/ThinkingFeedback'
 REASONING_TYPE = 'thinking_policy/msg/Reasoning'
-LONGEST_CODE, LONGEST_SOURCE, LONGEST_TEXT = 128, 256, 65_536  # characters, in records
 
-_KINDS = {
-    messages.ThinkingFeedback.ACTION: ObservationKind.ACTION,
-    messages.ThinkingFeedback.OUTCOME: ObservationKind.OUTCOME,
-    messages.ThinkingFeedback.FEEDBACK: ObservationKind.FEEDBACK,
-}
 _STATUSES = {
     messages.Reasoning.OK: 'ok',
     messages.Reasoning.TIMEOUT: 'timeout',
@@ -80,46 +76,25 @@ def sources(topics: TopicSettings) -> tuple[Source, ...]:
 
 
 def from_feedback(message: messages.ThinkingFeedback, received_ns: int, topic: str) -> Heard:
-    """Return the observation of a feedback message.
-
-    Args:
-        message: Its stamp is the time it refers to; 0: when it was received.
-        received_ns: When that was.
-        topic: The source where it names none.
-
-    Raises:
-        ExperienceError: Its kind is none, or it says more than a record holds.
-    """
-    kind = _KINDS.get(message.kind)
-    if kind is None:
-        raise ExperienceError(f'{topic}: kind: expected one of 0, 1, 2, found {message.kind}')
-    observation = checked(
-        Observation,
+    """Return what a feedback message says; arguments and errors as `observing` has them."""
+    observation = observing.from_feedback(
         topic,
-        kind=kind,
-        stamp_ns=stamp_ns(message.header) or received_ns,
+        received_ns,
+        kind=message.kind,
+        stamp_ns=stamp_ns(message.header),
         code=message.code,
-        reward=None if math.isnan(message.reward) else message.reward,
-        expected=tuple(message.expected),
+        reward=message.reward,
+        expected=message.expected,
         verified=message.verified,
-        source=message.source or topic[:LONGEST_SOURCE],
+        source=message.source,
         text=message.text,
     )
     return Heard(observation, message.experience_id, message.episode)
 
 
 def from_text(text: str, kind: ObservationKind, received_ns: int, topic: str) -> Heard:
-    """Return a text as an observation; one that is longer than a code is kept whole beside."""
-    observation = checked(
-        Observation,
-        topic,
-        kind=kind,
-        stamp_ns=received_ns,
-        code=text[:LONGEST_CODE],
-        source=topic[:LONGEST_SOURCE],
-        text=text if len(text) > LONGEST_CODE else '',
-    )
-    return Heard(observation)
+    """Return what a text says: it is the code."""
+    return Heard(observing.from_text(topic, received_ns, kind, text))
 
 
 def from_reasoning(message: messages.Reasoning, received_ns: int) -> Heard:

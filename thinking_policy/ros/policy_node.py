@@ -11,26 +11,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
+from rclpy.lifecycle import LifecycleState, TransitionCallbackReturn
 from std_srvs.srv import SetBool, Trigger
 
-from thinking_policy import ThinkingPolicyError
 from thinking_policy.policy import PolicyError
 from thinking_policy.ros.calibration_keeper import CalibrationKeeper
-from thinking_policy.ros.complaints import Complaints
 from thinking_policy.ros.outputs import Outputs
 from thinking_policy.ros.parameters import NodeParameters
 from thinking_policy.ros.running_policy import RunningPolicy
 from thinking_policy.ros.spinning import run_node
 from thinking_policy.ros.thinking_loop import ThinkingLoop
-from thinking_policy.ros.transitions import answer_impossible_transitions
+from thinking_policy.ros.tidy_node import TidyNode
 from thinking_policy.shipped import config_folder
 from thinking_policy.situation.robot_file import NODE_NAME
 
-_SUCCESS, _FAILURE = TransitionCallbackReturn.SUCCESS, TransitionCallbackReturn.FAILURE
 
-
-class PolicyNode(LifecycleNode):
+class PolicyNode(TidyNode):
     """Unconfigured: parameters only. Inactive: policy loaded, nothing heard. Active: it thinks."""
 
     def __init__(self, **options: Any) -> None:
@@ -40,8 +36,6 @@ class PolicyNode(LifecycleNode):
             SituationError: A parameter is refused; the message names it and what is allowed.
         """
         super().__init__(NODE_NAME, **options)
-        self.finished = False
-        self._complaints = Complaints(self.get_logger())
         self._policy: RunningPolicy | None = None
         self._outputs: Outputs | None = None
         self._loop: ThinkingLoop | None = None
@@ -57,16 +51,11 @@ class PolicyNode(LifecycleNode):
         self._keeper = CalibrationKeeper(self, self._parameters_of_ours)
         self.create_service(Trigger, '~/reload_policy', self._reload_policy)
         self.create_service(SetBool, '~/calibrate', self._calibrate)
-        answer_impossible_transitions(self)
 
     def start(self) -> None:
         """Configure and activate, if the node shall do that itself."""
-        if self._parameters_of_ours.options.autostart and self.trigger_configure() == _SUCCESS:
-            self.trigger_activate()
-
-    def report(self, where: str, error: Exception) -> None:
-        """Count and say what a callback let through; the node goes on."""
-        self._complaints.error(where, error)
+        if self._parameters_of_ours.options.autostart:
+            self.begin()
 
     def close(self) -> None:
         """Flush and let go of everything, whatever the state is."""
@@ -87,7 +76,7 @@ class PolicyNode(LifecycleNode):
             self._outputs = Outputs(self)
         except Exception as error:
             self.close()
-            return self._refuse('not configured', error)
+            return self.refuse('not configured', error)
         return super().on_configure(state)
 
     def on_activate(self, state: LifecycleState) -> TransitionCallbackReturn:
@@ -101,11 +90,11 @@ class PolicyNode(LifecycleNode):
                 self._parameters_of_ours,
                 self._policy,
                 self._outputs,
-                self._complaints,
+                self.complaints,
                 self._keeper,
             )
         except Exception as error:
-            return self._refuse('not activated', error)
+            return self.refuse('not activated', error)
         result = super().on_activate(state)
         self._loop = loop
         loop.announce()
@@ -121,28 +110,6 @@ class PolicyNode(LifecycleNode):
         self._loop = None
         self.get_logger().info('inactive')
         return super().on_deactivate(state)
-
-    def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Let go of policy and publishers."""
-        self.close()
-        return _SUCCESS
-
-    def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """Flush and let go of everything, from any state."""
-        self.close()
-        return _SUCCESS
-
-    def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
-        """After an error in a transition: back to unconfigured."""
-        self.close()
-        return _SUCCESS
-
-    def _refuse(self, what: str, error: Exception) -> TransitionCallbackReturn:
-        if isinstance(error, ThinkingPolicyError):
-            self.get_logger().error(f'{what}: {error}')
-        else:
-            self._complaints.error(what, error)
-        return _FAILURE
 
     def _load_policy(self) -> RunningPolicy:
         parameters = self._parameters_of_ours
@@ -169,7 +136,7 @@ class PolicyNode(LifecycleNode):
             if self._loop is not None:
                 self._loop.replace_policy(policy)
         except Exception as error:
-            self._refuse(f'policy {before} stays', error)
+            self.refuse(f'policy {before} stays', error)
             response.message = f'policy {before} stays: {error}'
             return response
         self._policy = policy

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from sqlite_utils import Database
 
-from thinking_policy.experience.schema import open_database
+from thinking_policy.experience.schema import migrate, open_database
+from thinking_policy.experience.transaction import transaction
 from thinking_policy.server.errors import ServerError
 from thinking_policy.server.schema import KNOWN, migrations
 
@@ -69,14 +70,8 @@ class ServerDatabase:
             connection = self._writer.conn
             left_ms = max(0, round((ends - time.monotonic()) * 1000))
             connection.execute(f'PRAGMA busy_timeout={left_ms}')  # both waits together
-            connection.execute('BEGIN IMMEDIATE')
-            try:
+            with transaction(self._writer):
                 yield self._writer
-                connection.execute('COMMIT')
-            except BaseException:
-                if connection.in_transaction:
-                    connection.execute('ROLLBACK')
-                raise
         finally:
             self._writing.release()
 
@@ -186,28 +181,8 @@ def _opened(path: Path, busy_s: float) -> Database:
     finally:
         os.umask(mask)
     try:
-        _migrate(database, path)
+        migrate(database, path, migrations, KNOWN, ServerError)
     except BaseException:
         database.conn.close()
         raise
     return database
-
-
-def _migrate(database: Database, path: Path) -> None:
-    newer = [done.name for done in migrations.applied(database) if done.name not in KNOWN]
-    if newer:
-        raise ServerError(
-            f'{path}: expected a database of this version of thinking_policy, found one of a '
-            f'newer ({newer[-1]}); update thinking_policy or name another file'
-        )
-    if not migrations.pending(database):
-        return
-    connection = database.conn
-    connection.execute('BEGIN IMMEDIATE')  # all of it or nothing, and by one process only
-    try:
-        migrations.apply(database)
-        connection.execute('COMMIT')
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute('ROLLBACK')
-        raise

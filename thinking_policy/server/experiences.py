@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Path, Query, Request
@@ -30,6 +32,16 @@ _LAST = 2**63 - 1
 _LINES: dict[str, Any] = {
     'description': 'Records, one a line',
     'content': {LINES_TYPE: {'schema': {'$ref': '#/components/schemas/Lines'}}},
+}
+
+_PAGE = {
+    **_LINES,
+    'headers': {
+        'X-Next-After': {
+            'description': 'Give it as `after` when listing, for what follows; absent at the end',
+            'schema': {'type': 'string'},
+        }
+    },
 }
 
 router = APIRouter(prefix='/v1/experiences', tags=['experiences'])
@@ -86,15 +98,7 @@ async def upload(
     summary='List records',
     response_class=Response,
     responses={
-        200: {
-            **_LINES,
-            'headers': {
-                'X-Next-After': {
-                    'description': 'Give it as `after` for the next page; absent at the end',
-                    'schema': {'type': 'string'},
-                }
-            },
-        },
+        200: _PAGE,
         **refused(401, 403, 422, 429, 503),
     },
 )
@@ -114,19 +118,9 @@ def list_records(
     """
     name, _, revision = after.partition('.')
     start = (name, min(int(revision), _LAST) if revision else _LAST if name else -1)
-    lines: list[Line] = []
-    size = 0
-    following = ''
     with state.database.reading() as database:
         store = TenantData(database, token.tenant).experiences
-        for line in store.all_lines(robot=robot, after=start, most=limit + 1):
-            size += len(line.body) + 1
-            if len(lines) == limit or (lines and size > PAGE_BYTES):
-                following = f'{lines[-1].id}.{lines[-1].revision}'
-                break
-            lines.append(line)
-    headers = {'X-Next-After': following} if following else {}
-    return _answer(lines, headers)
+        return _page(store.all_lines(robot=robot, after=start, most=limit + 1), limit)
 
 
 @router.get(
@@ -134,15 +128,7 @@ def list_records(
     summary='One experience and its amendments',
     response_class=Response,
     responses={
-        200: {
-            **_LINES,
-            'headers': {
-                'X-Next-After': {
-                    'description': 'There is more: give it as `after` when listing records',
-                    'schema': {'type': 'string'},
-                }
-            },
-        },
+        200: _PAGE,
         **refused(401, 403, 404, 422, 429, 503),
     },
 )
@@ -152,22 +138,13 @@ def show(
     id: Annotated[str, Path(pattern=ID, examples=['0197a3f0-5b8c-7d3e-9f10-2b6f0c1d2e3f'])],
 ) -> Response:
     """Return the experience first, then what became known of it, in order."""
-    lines: list[Line] = []
-    size = 0
-    headers = {}
     with state.database.reading() as database:
         store = TenantData(database, token.tenant).experiences
-        for line in store.all_lines(after=(id, -1)):
-            size += len(line.body) + 1
-            if line.id != id:
-                break
-            if lines and size > PAGE_BYTES:
-                headers = {'X-Next-After': f'{id}.{lines[-1].revision}'}
-                break
-            lines.append(line)
-    if not lines:
+        lines = itertools.takewhile(lambda line: line.id == id, store.all_lines(after=(id, -1)))
+        answer = _page(lines, MOST_LINES)
+    if not answer.body:
         raise RefusedError(404, 'not_found', 'no experience of that id')
-    return _answer(lines, headers)
+    return answer
 
 
 def _take_in(
@@ -181,6 +158,16 @@ def _take_in(
     return answer.model_dump_json().encode()
 
 
-def _answer(lines: list[Line], headers: dict[str, str]) -> Response:
-    text = b''.join(line.body + b'\n' for line in lines)
+def _page(lines: Iterable[Line], most: int) -> Response:
+    """Return the first of some lines, and behind which one the rest begins."""
+    taken: list[Line] = []
+    size = 0
+    headers = {}
+    for line in lines:
+        size += len(line.body) + 1
+        if len(taken) == most or (taken and size > PAGE_BYTES):
+            headers = {'X-Next-After': f'{taken[-1].id}.{taken[-1].revision}'}
+            break
+        taken.append(line)
+    text = b''.join(line.body + b'\n' for line in taken)
     return Response(text, media_type=LINES_TYPE, headers=headers)

@@ -108,30 +108,26 @@ def ingest(
         lines.pop()
     if len(lines) > limits.lines:
         raise too_large(limits, f'{len(lines):,} lines, at most {limits.lines:,} are taken')
-    entries: list[Entry] = []
-    numbers: list[int] = []  # of the entries
+    found: list[tuple[int, Entry]] = []
     rejected: list[Rejection] = []
     for number, line in enumerate(lines, 1):
         entry = _entry(line, number, token.robot)
         if isinstance(entry, Rejection):
             rejected.append(entry)
         else:
-            entries.append(entry)
-            numbers.append(number)
-    if not entries:
+            found.append((number, entry))
+    if not found:
         return UploadAnswer(accepted=0, known=0, rejected=rejected)
     with database.writing() as connection:
         store = TenantData(connection, token.tenant).experiences
-        strange = [_of_another(entry, store) for entry in entries]
-        rejected += [
-            _wrong_robot(entry, number, robot, 'invalid')
-            for entry, number, robot in zip(entries, numbers, strange, strict=True)
-            if robot
-        ]
-        numbers = [n for n, robot in zip(numbers, strange, strict=True) if not robot]
-        entries = [entry for entry, robot in zip(entries, strange, strict=True) if not robot]
-        added = store.add(entries, now_ns)
-    rejected += _conflicts(added.conflicting, entries, numbers)
+        good = []
+        for number, entry in found:
+            if owner := _of_another(entry, store):
+                rejected.append(_wrong_robot(entry, number, owner, 'invalid'))
+            else:
+                good.append((number, entry))
+        added = store.add([entry for _, entry in good], now_ns)
+    rejected += _conflicts(added.conflicting, good)
     rejected.sort(key=lambda rejection: rejection.line)
     return UploadAnswer(accepted=len(added.new), known=len(added.known), rejected=rejected)
 
@@ -148,11 +144,11 @@ def too_large(limits: BodyLimits, found: str = '') -> RefusedError:
 
 
 def _conflicts(
-    conflicting: Sequence[Line], entries: Sequence[Entry], numbers: Sequence[int]
+    conflicting: Sequence[Line], stored: Sequence[tuple[int, Entry]]
 ) -> list[Rejection]:
     places: defaultdict[Line, list[int]] = defaultdict(list)
     if conflicting:
-        for entry, number in zip(entries, numbers, strict=True):
+        for number, entry in stored:
             places[entry.line].append(number)
     return [
         Rejection(

@@ -93,3 +93,4 @@ def test_closing_what_never_started_is_nothing():
     rounds = Rounds('test', lambda: 0.0, nothing)
     rounds.close(1.0)
     rounds.close(1.0)
+    assert rounds.closing
