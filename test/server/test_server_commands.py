@@ -55,6 +55,23 @@ def test_only_the_owner_may_read_the_file(path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.parametrize(
+    'words',
+    [
+        ('token', 'new', '--tenant', 'lab', '--robot', '\udcff'),
+        ('token', 'revoke', '\udcff'),
+        ('registry', 'rollback', '\udcff'),
+    ],
+)
+def test_a_name_that_is_no_text_gives_one_line(path, capsys, words):
+    main(['token', 'new', '--tenant', 'lab'])
+    capsys.readouterr()
+    assert main(list(words)) == 2
+    said = capsys.readouterr().err
+    assert said.count('\n') == 1
+    assert "found '\\udcff'" in said
+
+
 def test_a_robots_file_is_not_made_a_servers(tmp_path, capsys, experience):
     path = tmp_path / 'robot.db'
     with ExperienceBuffer(path) as buffer:

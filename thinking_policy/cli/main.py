@@ -138,6 +138,8 @@ def _run(arguments: Sequence[str] | None) -> int:
     except BrokenPipeError:
         _let_go_of_the_pipe()
         return 0
+    except UnicodeEncodeError as error:  # a word that the terminal sent, where a name belongs
+        return _say(f'expected UTF-8 text, found {error.object[:60]!r}', invocation)
     except (ThinkingPolicyError, OSError) as error:  # such as a full disk
         return _say(str(error), invocation)
     except ImportError as error:
